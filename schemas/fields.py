@@ -1,0 +1,131 @@
+"""Field types of the events: what a value must be before it may enter the log."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, StringConstraints
+
+from mnemolog.schemas.namespaces import make_namespace
+
+MAX_TEXT_BYTES = 64 * 1024
+MAX_METADATA_BYTES = 64 * 1024
+MAX_METADATA_DEPTH = 8
+MAX_TAGS = 64
+_ZERO = timedelta(0)
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
+
+def as_utc(value: datetime) -> datetime:
+    """`value` in UTC; a naive datetime is taken as UTC."""
+    if value.tzinfo is UTC:
+        return value
+    if value.utcoffset() == _ZERO:
+        return value.replace(tzinfo=UTC)
+    if value.tzinfo is None:
+        return value.replace(tzinfo=UTC)
+    try:
+        return value.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("the time is outside the years 1 to 9999 in UTC") from None
+
+
+def _check_text(text: str) -> str:
+    if not text.strip():
+        raise ValueError("the text is empty or blank")
+    if _utf8_size(text) > MAX_TEXT_BYTES:
+        raise ValueError(
+            f"the text is over {MAX_TEXT_BYTES} bytes of UTF-8; split it, or store a summary with a source"
+        )
+    return text
+
+
+def _utf8_size(text: str) -> int:
+    if text.isascii():
+        return len(text)
+    try:
+        return len(text.encode())
+    except UnicodeEncodeError:
+        raise ValueError("it holds half of a surrogate pair, which is not Unicode text") from None
+
+
+def _check_identifier(value: str) -> str:
+    _utf8_size(value)
+    if _CONTROL.search(value):
+        raise ValueError("control characters are not allowed here")
+    if not value.strip():
+        raise ValueError("it is blank")
+    return value
+
+
+def _check_finite(value: float) -> float:
+    if not math.isfinite(value):
+        raise ValueError("it must be a finite number")
+    return value
+
+
+def _check_metadata(metadata: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    size = 0
+    for depth, value in _walk(metadata, 1):
+        if depth > MAX_METADATA_DEPTH:
+            raise ValueError(f"metadata nests deeper than {MAX_METADATA_DEPTH}")
+        if isinstance(value, float):
+            _check_finite(value)
+        size += _utf8_size(value) if isinstance(value, str) else 8
+    if size > MAX_METADATA_BYTES:
+        raise ValueError(f"metadata is over {MAX_METADATA_BYTES} bytes")
+    return metadata
+
+
+def _walk(value: Any, depth: int) -> Iterator[tuple[int, Any]]:
+    yield depth, value
+    if isinstance(value, dict):
+        for key, child in value.items():
+            yield depth, key
+            yield from _walk(child, depth + 1)
+    elif isinstance(value, list):
+        for child in value:
+            yield from _walk(child, depth + 1)
+
+
+def _no_single_string(value: Any) -> Any:
+    if isinstance(value, str):
+        raise ValueError("give a list of strings, not one string")  # noqa: TRY004 pydantic wants ValueError
+    return value
+
+
+def _unique(values: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(values))
+
+
+def _no_bool(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise ValueError("give a number, not a bool")  # noqa: TRY004 pydantic wants ValueError
+    return value
+
+
+Text = Annotated[str, AfterValidator(_check_text)]
+Identifier = Annotated[
+    str, StringConstraints(min_length=1, max_length=256), AfterValidator(_check_identifier)
+]
+Label = Annotated[str, StringConstraints(min_length=1, max_length=256), AfterValidator(_check_identifier)]
+Reason = Annotated[str, StringConstraints(max_length=2_000)]
+Timestamp = Annotated[datetime, AfterValidator(as_utc)]
+Importance = Annotated[float, BeforeValidator(_no_bool), Field(ge=0, le=1, allow_inf_nan=False)]
+NamespaceField = Annotated[
+    tuple[str, ...], BeforeValidator(_no_single_string), AfterValidator(make_namespace)
+]
+Tags = Annotated[
+    tuple[Label, ...], BeforeValidator(_no_single_string), Field(max_length=MAX_TAGS), AfterValidator(_unique)
+]
+Ids = Annotated[
+    tuple[Identifier, ...],
+    BeforeValidator(_no_single_string),
+    Field(min_length=1, max_length=1_000),
+    AfterValidator(_unique),
+]
+Metadata = Annotated[dict[str, JsonValue], AfterValidator(_check_metadata)]

@@ -1,0 +1,35 @@
+"""What a log stores: opaque records with routing fields that stay readable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mnemolog.schemas.positions import Position
+
+Headers = tuple[tuple[str, bytes], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A record to append. `key` is the encoded namespace and alone chooses the partition.
+
+    `timestamp` is in milliseconds since 1970 UTC; None lets the log stamp it. `headers` carry what routing
+    needs (event type, event id, schema version), so that `value` may be encrypted.
+    """
+
+    topic: str
+    key: bytes
+    value: bytes | None
+    headers: Headers = ()
+    timestamp: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRecord:
+    """A record as it stands in the log, with the position it got and its timestamp in milliseconds."""
+
+    position: Position
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    headers: Headers = ()
