@@ -1,0 +1,1 @@
+"""The write side: validate, turn into an event, append to a log. Knows nothing of views or of recall."""

@@ -1,0 +1,267 @@
+"""From a call's arguments to the event it means. Nothing is appended here, and nothing is looked up."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import Enum
+from typing import Any, Final, TypeAlias
+
+from mnemolog.producers.clock import utc_now
+from mnemolog.producers.ids import derived_id, new_id
+from mnemolog.schemas import events as ev
+from mnemolog.schemas.errors import InvalidInputError
+from mnemolog.schemas.namespaces import Namespace, encode_namespace, make_namespace
+from mnemolog.schemas.ports import Clock, NewId
+
+
+class Unset(Enum):
+    """The type of `UNSET`."""
+
+    UNSET = "UNSET"
+
+    def __repr__(self) -> str:
+        return "UNSET"
+
+
+UNSET: Final = Unset.UNSET
+"""Stands for an argument that was not given, where None means "clear it"."""
+
+Ids: TypeAlias = str | Iterable[str]
+
+_ARGUMENT = {"memory_id": "id", "memory_ids": "ids"}
+
+
+@dataclass(frozen=True, slots=True)
+class Commands:
+    """Makes the events of one namespace. Pure but for the injected clock and ids; threads may share it.
+
+    `agent_id` and `thread_id` are the defaults for calls that name none.
+
+    Every method raises InvalidInputError, whose `field` names the argument, for a value that can't be stored.
+    """
+
+    namespace: Namespace
+    agent_id: str | None = None
+    thread_id: str | None = None
+    clock: Clock = utc_now
+    new_id: NewId = new_id
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "namespace", make_namespace(self.namespace))
+
+    def remember(
+        self,
+        text: str,
+        *,
+        kind: str = "note",
+        importance: float | None = None,
+        tags: Iterable[str] = (),
+        key: str | None = None,
+        dedupe: bool = False,
+        ttl_seconds: float | None = None,
+        expires_at: datetime | None = None,
+        agent_id: str | None = None,
+        thread_id: str | None = None,
+        author: str | None = None,
+        source: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        pinned: bool = False,
+        occurred_at: datetime | None = None,
+        id: str | None = None,  # noqa: A002 the public name of the field
+        event_id: str | None = None,
+    ) -> ev.MemoryRemembered:
+        """A memory under `id`; else under an id of its content if `key` or `dedupe` is given; else a new one.
+
+        `key` names a slot that holds one memory at a time. With `key` or `dedupe`, the same text again
+        refreshes the memory it made before. `ttl_seconds` counts from now. A naive `occurred_at` is UTC.
+        """
+        return _build(
+            ev.MemoryRemembered,
+            **self._envelope(event_id, occurred_at, agent_id, thread_id),
+            memory_id=self._memory_id(id, text, key, dedupe),
+            text=text,
+            kind=kind,
+            importance=importance,
+            tags=_as_tuple("tags", tags),
+            key=key,
+            author=author,
+            source=source,
+            metadata={} if metadata is None else _as_dict("metadata", metadata),
+            pinned=pinned,
+            expires_at=self._expiry(ttl_seconds, expires_at),
+            touch=dedupe or key is not None,
+        )
+
+    def update(
+        self,
+        id: str,  # noqa: A002 the public name of the field
+        *,
+        text: str | Unset = UNSET,
+        kind: str | Unset = UNSET,
+        importance: float | Unset | None = UNSET,
+        tags: Iterable[str] | Unset = UNSET,
+        author: str | Unset | None = UNSET,
+        source: str | Unset | None = UNSET,
+        metadata: Mapping[str, Any] | Unset = UNSET,
+        pinned: bool | Unset = UNSET,
+        ttl_seconds: float | Unset | None = UNSET,
+        expires_at: datetime | Unset | None = UNSET,
+        reason: str | None = None,
+        event_id: str | None = None,
+    ) -> ev.MemoryUpdated:
+        """A change of the fields that are given; all others stay. None clears a field that may be empty."""
+        changes = {
+            "text": text,
+            "kind": kind,
+            "importance": importance,
+            "tags": tags if tags is UNSET else _as_tuple("tags", tags),
+            "author": author,
+            "source": source,
+            "metadata": metadata if metadata is UNSET else _as_dict("metadata", metadata),
+            "pinned": pinned,
+            "expires_at": self._new_expiry(ttl_seconds, expires_at),
+        }
+        given = {name: value for name, value in changes.items() if value is not UNSET}
+        if not given:
+            raise InvalidInputError(f"an update needs at least one of {', '.join(changes)} or ttl_seconds")
+        envelope = self._envelope(event_id)
+        return _build(ev.MemoryUpdated, **envelope, memory_id=id, changes=given, reason=reason)
+
+    def supersede(
+        self,
+        id: str,  # noqa: A002 the public name of the field
+        by: str,
+        *,
+        reason: str | None = None,
+        event_id: str | None = None,
+    ) -> ev.MemorySuperseded:
+        """The memory `id` is replaced by the memory `by`; it stays as history."""
+        if id == by:
+            raise InvalidInputError(f"a memory can't supersede itself: {id!r}", field="by")
+        envelope = self._envelope(event_id)
+        return _build(ev.MemorySuperseded, **envelope, memory_id=id, by=by, reason=reason)
+
+    def forget(
+        self, ids: Ids, *, reason: str | None = None, event_id: str | None = None
+    ) -> ev.MemoryForgotten:
+        """The memories `ids` (one id, or up to 1,000) are forgotten. An unknown id is harmless."""
+        memory_ids = (ids,) if isinstance(ids, str) else _as_tuple("ids", ids)
+        return _build(ev.MemoryForgotten, **self._envelope(event_id), memory_ids=memory_ids, reason=reason)
+
+    def forget_scope(
+        self,
+        filter: Mapping[str, Any],  # noqa: A002 the public name of the field
+        *,
+        reason: str | None = None,
+        event_id: str | None = None,
+    ) -> ev.ScopeForgotten:
+        """What `filter` selects in the namespace as of this event is forgotten; `{}` means all of it."""
+        envelope = self._envelope(event_id)
+        return _build(ev.ScopeForgotten, **envelope, filter=_as_dict("filter", filter), reason=reason)
+
+    def feedback(
+        self,
+        recall_id: str | None = None,
+        *,
+        used: Ids = (),
+        ignored: Ids = (),
+        event_id: str | None = None,
+    ) -> ev.FeedbackGiven:
+        """Of what a recall showed, `used` helped and `ignored` did not.
+
+        With a `recall_id` the same feedback given twice counts once: its event id follows from its content.
+        """
+        did, did_not = _id_set("used", used), _id_set("ignored", ignored)
+        if not did and not did_not:
+            raise InvalidInputError("feedback needs ids that were used or ignored", field="used")
+        if both := set(did) & set(did_not):
+            raise InvalidInputError(f"both used and ignored: {', '.join(sorted(both))}", field="ignored")
+        if event_id is None and recall_id is not None:
+            event_id = derived_id("feedback", encode_namespace(self.namespace), recall_id, did, did_not)
+        envelope = self._envelope(event_id)
+        return _build(ev.FeedbackGiven, **envelope, recall_id=recall_id, used=did, ignored=did_not)
+
+    def _envelope(
+        self,
+        event_id: str | None,
+        occurred_at: datetime | None = None,
+        agent_id: str | None = None,
+        thread_id: str | None = None,
+    ) -> dict[str, Any]:
+        return {
+            "event_id": self.new_id() if event_id is None else event_id,
+            "namespace": self.namespace,
+            "occurred_at": self.clock() if occurred_at is None else occurred_at,
+            "agent_id": self.agent_id if agent_id is None else agent_id,
+            "thread_id": self.thread_id if thread_id is None else thread_id,
+        }
+
+    def _memory_id(self, given: str | None, text: str, key: str | None, dedupe: bool) -> str:
+        if given is not None:
+            return given
+        if not isinstance(text, str):
+            return self.new_id()  # the event's validation names the culprit
+        if isinstance(key, str):
+            return derived_id("keyed memory", encode_namespace(self.namespace), key, text)
+        if dedupe:
+            return derived_id("memory", encode_namespace(self.namespace), text)
+        return self.new_id()
+
+    def _expiry(self, ttl_seconds: float | None, expires_at: datetime | None) -> datetime | None:
+        if ttl_seconds is None:
+            return expires_at
+        if expires_at is not None:
+            raise InvalidInputError("give ttl_seconds or expires_at, not both", field="expires_at")
+        return self._after(ttl_seconds)
+
+    def _new_expiry(
+        self, ttl_seconds: float | Unset | None, expires_at: datetime | Unset | None
+    ) -> datetime | Unset | None:
+        if ttl_seconds is UNSET:
+            return expires_at
+        if expires_at is not UNSET:
+            raise InvalidInputError("give ttl_seconds or expires_at, not both", field="expires_at")
+        return None if ttl_seconds is None else self._after(ttl_seconds)
+
+    def _after(self, ttl_seconds: float) -> datetime:
+        number = isinstance(ttl_seconds, int | float) and not isinstance(ttl_seconds, bool)
+        if not (number and 0 < ttl_seconds < math.inf):
+            message = f"ttl_seconds: it must be a finite number of seconds over 0, not {ttl_seconds!r}"
+            raise InvalidInputError(message, field="ttl_seconds")
+        try:
+            return self.clock() + timedelta(seconds=ttl_seconds)
+        except OverflowError:
+            raise InvalidInputError("ttl_seconds: the year would be over 9999", field="ttl_seconds") from None
+
+
+def _build(event_class: type[ev.EventT], **values: Any) -> ev.EventT:
+    """The event, or an error that speaks of the argument where the event's field has another name."""
+    try:
+        return ev.build(event_class, **values)
+    except InvalidInputError as error:
+        field = (error.field or "").removeprefix("changes.")
+        argument = _ARGUMENT.get(field, field)
+        message = str(error).replace(f"{error.field}: ", f"{argument}: ", 1)
+        raise InvalidInputError(message, field=argument or None) from error
+
+
+def _as_tuple(field: str, values: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise InvalidInputError(f"{field}: give a list of strings, not {values!r}", field=field)
+    return tuple(values)
+
+
+def _as_dict(field: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    if not isinstance(values, Mapping):
+        raise InvalidInputError(f"{field}: give a dict, not {values!r}", field=field)
+    return dict(values)
+
+
+def _id_set(field: str, ids: Ids) -> tuple[str, ...]:
+    values = (ids,) if isinstance(ids, str) else _as_tuple(field, ids)
+    if not all(isinstance(value, str) for value in values):
+        raise InvalidInputError(f"{field}: ids are strings", field=field)
+    return tuple(sorted(set(values)))
