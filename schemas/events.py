@@ -46,8 +46,8 @@ class Envelope(BaseModel):
 class MemoryRemembered(Envelope):
     """A memory was made, or put again under its id.
 
-    `key` names a slot that holds one memory at a time: a newer one supersedes the older. `touch` refreshes the
-    recency of a memory that is already known with the same content, where otherwise nothing would change.
+    `key` names a slot that holds one memory at a time: a newer one supersedes the older. `touch` refreshes
+    the recency of a memory that is known with the same content, where otherwise nothing would change.
     """
 
     type: Literal["MemoryRemembered"] = "MemoryRemembered"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
@@ -12,6 +12,9 @@ from mnemolog.schemas.records import Record, StoredRecord
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from mnemolog.schemas.filters import Node
+    from mnemolog.schemas.rows import Row
 
 Clock: TypeAlias = Callable[[], datetime]
 """Gives the present as an aware datetime in UTC."""
@@ -47,7 +50,7 @@ class Log(Protocol):
         """Partition → the offset that the next record will get."""
 
     def offset_at(self, topic: str, partition: int, timestamp: int) -> int:
-        """The first offset whose record is stamped at or after `timestamp` (ms); the end offset if none is."""
+        """The first offset whose record has a stamp of at least `timestamp` (ms); the end offset if none."""
 
     def close(self) -> None:
         """Release what the log holds. Appended records stay."""
@@ -71,3 +74,31 @@ class Embedder(Protocol):
         Raises:
             EmbeddingError: the model failed; nothing is cached of the batch.
         """
+
+
+class ViewTable(Protocol):
+    """The table of one view in one shard. It has one writer at a time."""
+
+    def applied(self) -> int:
+        """The next offset to apply: all before it are in the rows; 0 for an empty view."""
+
+    def lookup(self, column: str, values: Collection[str]) -> list[Row]:
+        """The rows whose `column` is one of `values`, tombstones included."""
+
+    def select(self, namespace: str, node: Node = ...) -> list[Row]:
+        """The live rows of a namespace (encoded) that the filter selects."""
+
+    def scan(self) -> Iterator[Row]:
+        """Every row of the view, tombstones included, in no order."""
+
+    def pending(self, limit: int, skip: int = 0) -> list[Row]:
+        """Up to `limit` live rows that still lack their vector, after the first `skip` of them."""
+
+    def commit(self, rows: Sequence[Row], offset: int) -> None:
+        """Write `rows`, and that all up to `offset` is applied, in one commit.
+
+        A row that is there at the same or a later offset stays: a stale writer changes nothing.
+        """
+
+    def fill(self, rows: Sequence[Row]) -> None:
+        """Write rows whose vectors came late; a row that changed meanwhile stays."""

@@ -1,0 +1,1 @@
+"""Processors: fold the events of the log into views, in a worker, in a replay or inline."""

@@ -1,0 +1,299 @@
+"""The memories fold: remember, update, supersede, forget."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+from mnemolog.schemas.analysis import analyze
+
+from mnemolog.processors.folds.port import Selection, Stamp
+from mnemolog.schemas import events as ev
+from mnemolog.schemas import topics
+from mnemolog.schemas.events import Event
+from mnemolog.schemas.filters import parse_filter
+from mnemolog.schemas.matching import matches
+from mnemolog.schemas.namespaces import encode_namespace
+from mnemolog.schemas.rows import MEMORY_FIELDS, Row, Rows, embed_text, event_pk, memory_pk, slot_of
+
+_CONTENT = ("text", "kind", "importance", "key", "author", "source", "pinned", "expires_at")
+_KEPT_BY_TOMBSTONES = frozenset({"pk", "namespace", "id", "history"})
+
+
+class MemoriesFold:
+    """One row a memory, with what supersedes it and the history of its changes.
+
+    Retries are harmless: an event id that the row has seen changes nothing, and a memory remembered again
+    under its id with the same content stays as it is. With other content it is put anew.
+    """
+
+    name = "memories"
+    version = 1
+    topic = topics.MEMORIES
+
+    def affects(self, event: Event, rows: Rows) -> Selection:
+        """The event's own rows, the holder of its key, and the rows that forgotten ones had superseded."""
+        match event:
+            case ev.MemoryRemembered():
+                return _affected_by_remembered(event)
+            case ev.MemoryUpdated():
+                return _by_pk(memory_pk(event.namespace, event.memory_id))
+            case ev.MemorySuperseded():
+                return _affected_by_superseded(event, rows)
+            case ev.MemoryForgotten():
+                pks = frozenset(memory_pk(event.namespace, memory_id) for memory_id in event.memory_ids)
+                return Selection({"pk": pks, "successor": pks})
+            case ev.ScopeForgotten():
+                return _affected_by_scope(event, rows)
+        return Selection()
+
+    def evolve(self, rows: Rows, event: Event, stamp: Stamp) -> dict[str, Row]:
+        """See `Fold.evolve`."""
+        match event:
+            case ev.MemoryRemembered():
+                return _remember(rows, event, stamp)
+            case ev.MemoryUpdated():
+                return _update(rows, event, stamp)
+            case ev.MemorySuperseded():
+                return _supersede(rows, event, stamp)
+            case ev.MemoryForgotten():
+                pks = [memory_pk(event.namespace, memory_id) for memory_id in event.memory_ids]
+                return _forget(rows, pks, event, stamp)
+            case ev.ScopeForgotten():
+                return _forget_scope(rows, event, stamp)
+        return {}
+
+
+def _by_pk(*pks: str) -> Selection:
+    return Selection({"pk": frozenset(pks)})
+
+
+def _affected_by_remembered(event: ev.MemoryRemembered) -> Selection:
+    pk = frozenset({memory_pk(event.namespace, event.memory_id)})
+    if event.key is None:
+        return Selection({"pk": pk})
+    return Selection({"pk": pk, "slot": frozenset({slot_of(event.namespace, event.key)})})
+
+
+def _affected_by_superseded(event: ev.MemorySuperseded, rows: Rows) -> Selection:
+    successors = (row["successor"] for row in rows.values())
+    return _by_pk(
+        memory_pk(event.namespace, event.memory_id),
+        memory_pk(event.namespace, event.by),
+        *(pk for pk in successors if pk),
+    )
+
+
+def _affected_by_scope(event: ev.ScopeForgotten, rows: Rows) -> Selection:
+    scope = (encode_namespace(event.namespace), parse_filter(event.filter))
+    lookups = {"pk": frozenset({event_pk(event)}), "successor": frozenset(_in_scope(event, rows))}
+    return Selection(lookups, scope)
+
+
+def _in_scope(event: ev.ScopeForgotten, rows: Rows) -> list[str]:
+    node, namespace = parse_filter(event.filter), encode_namespace(event.namespace)
+    return [
+        pk
+        for pk, row in rows.items()
+        if row["namespace"] == namespace and not row["deleted"] and matches(node, row)
+    ]
+
+
+def _remember(rows: Rows, event: ev.MemoryRemembered, stamp: Stamp) -> dict[str, Row]:
+    pk = memory_pk(event.namespace, event.memory_id)
+    known = rows.get(pk)
+    if known is not None and _seen(known, event):
+        return {}
+    row = _remembered_row(known, event, stamp)
+    if row is known:
+        return {}
+    changed, slot = {pk: row}, row["slot"]
+    for other, holder in rows.items():
+        if other != pk and slot is not None and holder["slot"] == slot:
+            changed[other] = _superseded_row(holder, event.memory_id, pk, event, stamp)
+    return changed
+
+
+def _remembered_row(known: Row | None, event: ev.MemoryRemembered, stamp: Stamp) -> Row:
+    origin = _fingerprint(event)
+    if known is None or known["deleted"] or _expired(known, stamp):
+        return _new_row(known, event, stamp, origin)
+    if known["origin"] == origin and event.key is None:
+        return _touched(known, event, stamp) if event.touch else known
+    if _same_content(known, event):
+        return _touched(_activated(known, event), event, stamp)
+    return _put(known, event, stamp, origin)
+
+
+def _expired(row: Row, stamp: Stamp) -> bool:
+    return row["expires_at"] is not None and bool(row["expires_at"] <= stamp.recorded_at)
+
+
+def _new_row(known: Row | None, event: ev.MemoryRemembered, stamp: Stamp, origin: str) -> Row:
+    row: Row = {
+        "pk": memory_pk(event.namespace, event.memory_id),
+        "namespace": encode_namespace(event.namespace),
+        "deleted": False,
+        "id": event.memory_id,
+        **_content(event),
+        "agent_id": event.agent_id,
+        "thread_id": event.thread_id,
+        "occurred_at": event.occurred_at,
+        "recorded_at": stamp.recorded_at,
+        "updated_at": event.occurred_at,
+        "touched_at": None,
+        "superseded_by": None,
+        "successor": None,
+        "slot": None if event.key is None else slot_of(event.namespace, event.key),
+        "origin": origin,
+        "history": known["history"] if known else [],
+        "embed_error": None,
+        "vector": None,
+    }
+    return _stamped(_indexed(row), event, stamp)
+
+
+def _put(known: Row, event: ev.MemoryRemembered, stamp: Stamp, origin: str) -> Row:
+    row = {**_activated(known, event), **_content(event), "origin": origin, "updated_at": event.occurred_at}
+    return _stamped(_reindexed(known, row), event, stamp)
+
+
+def _activated(known: Row, event: ev.MemoryRemembered) -> Row:
+    slot = None if event.key is None else slot_of(event.namespace, event.key)
+    return {**known, "superseded_by": None, "successor": None, "slot": slot}
+
+
+def _touched(known: Row, event: ev.MemoryRemembered, stamp: Stamp) -> Row:
+    touched_at = max(known["touched_at"] or known["occurred_at"], event.occurred_at)
+    return _stamped({**known, "touched_at": touched_at, "expires_at": event.expires_at}, event, stamp)
+
+
+def _content(event: ev.MemoryRemembered) -> Row:
+    content: Row = {name: getattr(event, name) for name in _CONTENT}
+    content["tags"] = list(event.tags)
+    content["metadata"] = _canonical(event.metadata)
+    return content
+
+
+def _same_content(known: Row, event: ev.MemoryRemembered) -> bool:
+    content = _content(event)
+    return all(known[name] == value for name, value in content.items() if name != "expires_at")
+
+
+def _fingerprint(event: ev.MemoryRemembered) -> str:
+    """Names the content as remembered; when it expires does not count, so that a retry matches."""
+    content = {**_content(event), "expires_at": None}
+    return hashlib.sha256(_canonical(content).encode()).hexdigest()[:32]
+
+
+def _canonical(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def _indexed(row: Row) -> Row:
+    return {**row, "terms": " ".join(analyze(embed_text(row)))}
+
+
+def _reindexed(known: Row, row: Row) -> Row:
+    if embed_text(known) == embed_text(row):
+        return row
+    return _indexed({**row, "vector": None, "embed_error": None})
+
+
+def _update(rows: Rows, event: ev.MemoryUpdated, stamp: Stamp) -> dict[str, Row]:
+    pk = memory_pk(event.namespace, event.memory_id)
+    known = rows.get(pk)
+    if known is None or known["deleted"] or _seen(known, event):
+        return {}
+    changes: dict[str, Any] = dict(event.changes)
+    if "tags" in changes:
+        changes["tags"] = list(changes["tags"])
+    if "metadata" in changes:
+        changes["metadata"] = _canonical(changes["metadata"])
+    row = {**known, **changes, "updated_at": event.occurred_at}
+    return {pk: _stamped(_reindexed(known, row), event, stamp, event.reason)}
+
+
+def _supersede(rows: Rows, event: ev.MemorySuperseded, stamp: Stamp) -> dict[str, Row]:
+    pk, by = memory_pk(event.namespace, event.memory_id), memory_pk(event.namespace, event.by)
+    old, new = rows.get(pk), rows.get(by)
+    if old is None or new is None or old["deleted"] or new["deleted"] or _seen(old, event):
+        return {}
+    if _leads_to(rows, by, pk):
+        return {}
+    return {pk: _superseded_row(old, event.by, by, event, stamp, event.reason)}
+
+
+def _leads_to(rows: Rows, start: str, target: str) -> bool:
+    """Whether following successors from `start` meets `target`: superseding would close a cycle."""
+    at: str | None = start
+    visited: set[str] = set()
+    while at is not None and at not in visited:
+        if at == target:
+            return True
+        visited.add(at)
+        row = rows.get(at)
+        at = row["successor"] if row else None
+    return False
+
+
+def _superseded_row(
+    row: Row, by_id: str, by_pk: str, event: Event, stamp: Stamp, reason: str | None = None
+) -> Row:
+    row = {**row, "superseded_by": by_id, "successor": by_pk, "slot": None}
+    return _stamped(row, event, stamp, reason)
+
+
+def _forget(
+    rows: Rows, pks: list[str], event: ev.MemoryForgotten | ev.ScopeForgotten, stamp: Stamp
+) -> dict[str, Row]:
+    gone = {pk for pk in pks if pk in rows and not rows[pk]["deleted"] and not _seen(rows[pk], event)}
+    changed = {pk: _tombstone(rows[pk], event, stamp) for pk in gone}
+    for pk, row in rows.items():
+        if row["successor"] in gone and pk not in gone:
+            changed[pk] = _relinked(row, rows, gone, event, stamp)
+    return changed
+
+
+def _forget_scope(rows: Rows, event: ev.ScopeForgotten, stamp: Stamp) -> dict[str, Row]:
+    """Forgets what is in scope and leaves a mark, so that the event given again spares what came since."""
+    mark = event_pk(event)
+    if mark in rows:
+        return {}
+    nothing = dict.fromkeys((field.name for field in MEMORY_FIELDS), None)
+    blank: Row = {**nothing, "pk": mark, "namespace": encode_namespace(event.namespace), "history": []}
+    return {**_forget(rows, _in_scope(event, rows), event, stamp), mark: _tombstone(blank, event, stamp)}
+
+
+def _relinked(row: Row, rows: Rows, gone: set[str], event: Event, stamp: Stamp) -> Row:
+    """The row once its successors in `gone` are forgotten: the next one that is left, or active again."""
+    at: str | None = row["successor"]
+    while at is not None and at in gone:
+        at, by_id = rows[at]["successor"], rows[at]["superseded_by"]
+    if at is not None:
+        return _superseded_row(row, by_id, at, event, stamp)
+    slot = None if row["key"] is None else f"{row['namespace']}|{row['key']}"
+    row = {**row, "superseded_by": None, "successor": None, "slot": slot}
+    return _stamped(row, event, stamp)
+
+
+def _tombstone(row: Row, event: ev.MemoryForgotten | ev.ScopeForgotten, stamp: Stamp) -> Row:
+    emptied = {name: value if name in _KEPT_BY_TOMBSTONES else None for name, value in row.items()}
+    return _stamped({**emptied, "deleted": True}, event, stamp, event.reason)
+
+
+def _seen(row: Row, event: Event) -> bool:
+    return any(change["event_id"] == event.event_id for change in row["history"])
+
+
+def _stamped(row: Row, event: Event, stamp: Stamp, reason: str | None = None) -> Row:
+    change = {
+        "event_id": event.event_id,
+        "type": event.type,
+        "occurred_at": event.occurred_at,
+        "offset": stamp.offset,
+        "agent_id": event.agent_id,
+        "reason": reason,
+    }
+    return {**row, "history": [*row["history"], change], "_off": stamp.offset, "_fill": 0}

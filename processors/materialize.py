@@ -1,0 +1,174 @@
+"""The shell around the folds: records of one partition in, rows and the applied offset out, in one commit."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from mnemolog.processors.embedding import RowEmbedder
+from mnemolog.processors.folds.port import Fold, Selection, Stamp
+from mnemolog.processors.working_set import WorkingSet
+from mnemolog.schemas.codec import decode
+from mnemolog.schemas.errors import MnemologError, ViewError
+from mnemolog.schemas.events import Event
+from mnemolog.schemas.records import StoredRecord
+from mnemolog.schemas.rows import Row
+
+if TYPE_CHECKING:
+    from mnemolog.schemas.ports import ViewTable
+
+FILL_BATCH = 256
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A record that could not be read, or that a fold could not apply, and why."""
+
+    record: StoredRecord
+    reason: str
+
+
+Decoded = tuple[StoredRecord, Event]
+OnRejected = Callable[[Sequence[Rejected]], None]
+"""Takes rejected records and returns once they are kept; only then is their offset counted as applied."""
+
+
+class ShardWriter:
+    """Writes the views of one partition. Safe to call from several threads; the process must be the owner.
+
+    `views` pairs each fold with its table. `on_rejected` keeps what can't be applied.
+    """
+
+    def __init__(
+        self,
+        views: Sequence[tuple[Fold, ViewTable]],
+        embedder: RowEmbedder | None,
+        on_rejected: OnRejected,
+    ) -> None:
+        self._views = tuple(views)
+        self._embedder = embedder
+        self._on_rejected = on_rejected
+        self._lock = threading.Lock()
+        self._passed_over = 0
+
+    @property
+    def topics(self) -> frozenset[str]:
+        """The topics that feed these views."""
+        return frozenset(fold.topic for fold, _ in self._views)
+
+    def next_offset(self, topic: str) -> int:
+        """The first offset of `topic` that some view still needs."""
+        return min(table.applied() for fold, table in self._views if fold.topic == topic)
+
+    def apply(self, topic: str, records: Sequence[StoredRecord]) -> None:
+        """Fold `records`, which follow each other in the partition, into the views of `topic`.
+
+        What is applied already is skipped, so any redelivery is harmless.
+
+        Raises:
+            ViewError: a view could not be written; nothing of the batch counts as applied there.
+        """
+        if not records:
+            return
+        with self._lock:
+            decoded, rejected = decode_all(records)
+            through = records[-1].position.offset
+            for fold, table in self._views:
+                if fold.topic == topic:
+                    self._apply(fold, table, decoded, rejected, through)
+
+    def _apply(
+        self,
+        fold: Fold,
+        table: ViewTable,
+        decoded: Sequence[Decoded],
+        unreadable: Sequence[Rejected],
+        through: int,
+    ) -> None:
+        start = table.applied()
+        if start > through:
+            return
+        fresh = [pair for pair in decoded if pair[0].position.offset >= start]
+        rows, failed = fold_batch(fold, table, fresh)
+        rejected = [*(bad for bad in unreadable if bad.record.position.offset >= start), *failed]
+        if rejected:
+            self._on_rejected(rejected)
+        table.commit(self._embedded(rows), through)
+
+    def _embedded(self, rows: Sequence[Row]) -> Sequence[Row]:
+        if self._embedder is None:
+            return rows
+        lacking = [row for row in rows if lacks_vector(row)]
+        done = {row["pk"]: row for row in self._embedder.embed(lacking)}
+        return [done.get(row["pk"], row) for row in rows]
+
+    def fill_pending(self) -> tuple[int, int]:
+        """Embed up to a batch of rows whose vectors are missing: (how many are done, how many failed).
+
+        The embedder is asked outside the lock: a slow one holds up no event.
+        """
+        if self._embedder is None:
+            return 0, 0
+        done = failed = 0
+        for fold, table in self._views:
+            if fold.name != "memories":
+                continue
+            tried = self._embedder.retry(table.pending(FILL_BATCH, self._passed_over))
+            filled = [row for row in tried if row["vector"] is not None]
+            if filled:
+                with self._lock:
+                    table.fill(filled)
+            done, failed = done + len(filled), failed + len(tried) - len(filled)
+            self._passed_over = self._passed_over + failed if tried else 0
+        return done, failed
+
+
+def lacks_vector(row: Row) -> bool:
+    """Whether a row waits for its vector."""
+    return not row["deleted"] and "text" in row and row["vector"] is None
+
+
+def decode_all(records: Iterable[StoredRecord]) -> tuple[list[Decoded], list[Rejected]]:
+    """The events of `records`, and the records that hold none."""
+    decoded: list[Decoded] = []
+    rejected: list[Rejected] = []
+    for record in records:
+        try:
+            decoded.append((record, decode(record)))
+        except MnemologError as error:
+            rejected.append(Rejected(record, str(error)))
+    return decoded, rejected
+
+
+def fold_batch(fold: Fold, table: ViewTable, decoded: Sequence[Decoded]) -> tuple[list[Row], list[Rejected]]:
+    """The rows that a batch changes, in their last state, and the records that the fold could not apply."""
+    working = WorkingSet(table)
+    rejected: list[Rejected] = []
+    working.prefetch(_first_selections(fold, decoded))
+    for record, event in decoded:
+        stamp = Stamp(record.position.offset, _time_of(record))
+        try:
+            working.put(fold.evolve(working.rows_for(fold, event), event, stamp))
+        except ViewError:
+            raise
+        except (MnemologError, ValueError, TypeError, KeyError, AttributeError, ArithmeticError) as error:
+            reason = f"the {fold.name} fold can't apply it: {type(error).__name__}: {error}"
+            rejected.append(Rejected(record, reason))
+    return working.changed_rows(), rejected
+
+
+def _first_selections(fold: Fold, decoded: Sequence[Decoded]) -> list[Selection]:
+    selections = []
+    for _, event in decoded:
+        with suppress(MnemologError):
+            selections.append(fold.affects(event, {}))
+    return selections
+
+
+def _time_of(record: StoredRecord) -> datetime:
+    return _EPOCH + timedelta(milliseconds=record.timestamp)

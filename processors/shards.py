@@ -1,0 +1,78 @@
+"""Which views there are, and how to open the shard of a partition for writing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from mnemolog.schemas.analysis import ANALYZER_VERSION
+
+from mnemolog.processors.embedding import RowEmbedder
+from mnemolog.processors.folds.memories import MemoriesFold
+from mnemolog.processors.folds.port import Fold
+from mnemolog.processors.folds.usage import UsageFold
+from mnemolog.processors.materialize import OnRejected, ShardWriter
+from mnemolog.schemas.errors import ViewError
+from mnemolog.schemas.rows import memories_schema, usage_schema
+from mnemolog.storage.layout import Manifest, Views
+from mnemolog.storage.table import LanceTable
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from mnemolog.schemas.ports import Embedder
+
+FOLDS: Sequence[Fold] = (MemoriesFold(), UsageFold())
+FED_TOPICS = tuple(dict.fromkeys(fold.topic for fold in FOLDS))
+
+
+def new_manifest(generation: str, partitions: int, embedder: Embedder | None) -> Manifest:
+    """What a generation built now with `embedder` is made of."""
+    return Manifest(
+        generation,
+        partitions,
+        embedder.name if embedder else None,
+        embedder.dim if embedder else None,
+        {fold.name: fold.version for fold in FOLDS},
+        ANALYZER_VERSION,
+    )
+
+
+def ensure_live(views: Views, partitions: int, embedder: Embedder | None) -> Manifest:
+    """The live generation, made empty if there is none.
+
+    Raises:
+        EmbedderMismatchError: it was built with another embedder.
+        ViewError: it was built for another number of partitions, or by other folds.
+    """
+    if not (views.root / "current.json").exists():
+        manifest = new_manifest(views.next_generation(), partitions, embedder)
+        views.add(manifest)
+        views.make_live(manifest.generation)
+    manifest = views.current()
+    check_manifest(manifest, partitions, embedder)
+    return manifest
+
+
+def check_manifest(manifest: Manifest, partitions: int, embedder: Embedder | None) -> None:
+    """Refuse to write views that were built with something else; see `ensure_live`."""
+    manifest.require_embedder(embedder.name if embedder else None)
+    wanted = new_manifest(manifest.generation, partitions, embedder)
+    if manifest != wanted:
+        raise ViewError(
+            f"the views were built with {manifest}, this release and log need {wanted}; "
+            "rebuild them from the log: mnemolog replay"
+        )
+
+
+def open_shard(
+    views: Views, manifest: Manifest, partition: int, embedder: Embedder | None, on_rejected: OnRejected
+) -> ShardWriter:
+    """The writer of one partition's views in a generation; its tables are made if they are not there."""
+    shard = views.shard(manifest.generation, partition)
+    schemas: Mapping[str, pa.Schema] = {"memories": memories_schema(manifest.dim), "usage": usage_schema()}
+    tables = [
+        (fold, LanceTable.create(shard, fold.name, schemas[fold.name], fold.topic, partition))
+        for fold in FOLDS
+    ]
+    return ShardWriter(tables, RowEmbedder(embedder) if embedder else None, on_rejected)

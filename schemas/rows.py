@@ -1,0 +1,128 @@
+"""The rows of the views: their columns, and the keys that tie them to events."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+
+from mnemolog.schemas.events import Envelope
+from mnemolog.schemas.namespaces import Namespace, encode_namespace
+
+Row: TypeAlias = dict[str, Any]
+"""One row of a view: column → value. `vector` is a float32 array of shape [dim], or None."""
+
+Rows: TypeAlias = Mapping[str, Row]
+"""Rows by their primary key."""
+
+META_NAMESPACE = "@"
+"""The namespace column of rows that are about the view itself."""
+
+TIME = pa.timestamp("us", tz="UTC")
+
+CHANGE = pa.struct(
+    [
+        pa.field("event_id", pa.string()),
+        pa.field("type", pa.string()),
+        pa.field("occurred_at", TIME),
+        pa.field("offset", pa.int64()),
+        pa.field("agent_id", pa.string()),
+        pa.field("reason", pa.string()),
+    ]
+)
+
+_GUARD = [
+    pa.field("pk", pa.string(), nullable=False),
+    pa.field("namespace", pa.string(), nullable=False),
+    pa.field("deleted", pa.bool_(), nullable=False),
+    pa.field("_off", pa.int64(), nullable=False),
+    pa.field("_fill", pa.int64(), nullable=False),
+]
+"""What every view has. `_off`: the offset that last changed the row; `_fill`: counts late vectors."""
+
+MEMORY_FIELDS = [
+    *_GUARD,
+    pa.field("id", pa.string()),
+    pa.field("text", pa.string()),
+    pa.field("kind", pa.string()),
+    pa.field("importance", pa.float64()),
+    pa.field("tags", pa.list_(pa.string())),
+    pa.field("key", pa.string()),
+    pa.field("author", pa.string()),
+    pa.field("source", pa.string()),
+    pa.field("agent_id", pa.string()),
+    pa.field("thread_id", pa.string()),
+    pa.field("metadata", pa.string()),
+    pa.field("pinned", pa.bool_()),
+    pa.field("occurred_at", TIME),
+    pa.field("recorded_at", TIME),
+    pa.field("updated_at", TIME),
+    pa.field("touched_at", TIME),
+    pa.field("expires_at", TIME),
+    pa.field("superseded_by", pa.string()),
+    pa.field("successor", pa.string()),
+    pa.field("slot", pa.string()),
+    pa.field("origin", pa.string()),
+    pa.field("history", pa.list_(CHANGE)),
+    pa.field("terms", pa.string()),
+    pa.field("embed_error", pa.string()),
+]
+"""`successor` is the pk of the memory that superseded this one, `slot` the key it holds while active,
+`origin` the fingerprint of the content as remembered, `terms` the analyzed words, joined by spaces."""
+
+USAGE_FIELDS = [
+    *_GUARD,
+    pa.field("id", pa.string()),
+    pa.field("memory_pk", pa.string()),
+    pa.field("recall_id", pa.string()),
+    pa.field("outcome", pa.string()),
+    pa.field("use_count", pa.int64()),
+    pa.field("ignore_count", pa.int64()),
+    pa.field("last_used_at", TIME),
+]
+"""Two sorts of rows: one a memory with its counts, and one a (recall, memory) with its `outcome`."""
+
+
+def memories_schema(dim: int | None) -> pa.Schema:
+    """Columns of the memories view; `vector` (float32 [dim]) only where there is an embedder."""
+    vector = [] if dim is None else [pa.field("vector", pa.list_(pa.float32(), dim))]
+    return pa.schema(MEMORY_FIELDS + vector)
+
+
+def usage_schema() -> pa.Schema:
+    """Columns of the usage view."""
+    return pa.schema(USAGE_FIELDS)
+
+
+def memory_pk(namespace: Namespace, memory_id: str) -> str:
+    """The primary key of a memory: an encoded namespace has no `|`, so no two memories share one."""
+    return f"{encode_namespace(namespace)}|{memory_id}"
+
+
+def outcome_pk(namespace: Namespace, recall_id: str, memory_id: str) -> str:
+    """The primary key of what one recall's feedback said of one memory.
+
+    An encoded namespace has no `@`, so this is never the key of a memory.
+    """
+    return f"@outcome|{encode_namespace(namespace)}|{len(recall_id)}|{recall_id}|{memory_id}"
+
+
+def event_pk(event: Envelope) -> str:
+    """The primary key of the mark that an event was applied, where its rows can't tell."""
+    return f"@event|{encode_namespace(event.namespace)}|{event.event_id}"
+
+
+def applied_pk(topic: str, partition: int) -> str:
+    """The primary key of the row that holds the last applied offset of a partition."""
+    return f"@applied|{topic}|{partition}"
+
+
+def slot_of(namespace: Namespace, key: str) -> str:
+    """What a memory holds while it is the active one of `key`."""
+    return f"{encode_namespace(namespace)}|{key}"
+
+
+def embed_text(row: Mapping[str, Any]) -> str:
+    """The text that is embedded and indexed: with its author in front, so that names can be found."""
+    return f"{row['author']}: {row['text']}" if row.get("author") else str(row["text"])

@@ -1,0 +1,1 @@
+"""Where views are kept: LanceDB tables, one shard a partition, in generations behind a pointer."""

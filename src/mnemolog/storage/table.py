@@ -1,0 +1,152 @@
+"""A view's table in LanceDB: rows and the applied offset, committed together."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import lancedb
+import pyarrow as pa
+
+from mnemolog.schemas.errors import ViewError, ViewMissingError
+from mnemolog.schemas.filters import EVERYTHING, Node
+from mnemolog.schemas.matching import matches
+from mnemolog.schemas.rows import META_NAMESPACE, Row, applied_pk
+from mnemolog.storage.arrow import from_arrow, to_arrow
+from mnemolog.storage.sql import is_in, literal, to_sql
+
+_NEWER = "source._off > target._off OR (source._off = target._off AND source._fill > target._fill)"
+_CHUNK = 1_000
+
+
+def connect_shard(uri: str | Path, storage_options: dict[str, str] | None = None) -> Any:
+    """The LanceDB database of one shard.
+
+    The zero consistency interval makes every read and write see the newest version: a handle on an older one
+    would write duplicates without an error.
+    """
+    return lancedb.connect(str(uri), read_consistency_interval=timedelta(0), storage_options=storage_options)
+
+
+def _create(shard: Any, name: str, schema: pa.Schema) -> Any:
+    try:
+        return shard.create_table(name, schema=schema)
+    except (ValueError, OSError, RuntimeError):
+        return shard.open_table(name)
+
+
+def _run(query: Any) -> pa.Table:
+    try:
+        return query.to_arrow()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise ViewError(f"the view could not be read: {error}") from error
+
+
+class LanceTable:
+    """One table of one shard, fed by one partition of `topic`. It has one writer at a time."""
+
+    def __init__(self, table: Any, topic: str, partition: int) -> None:
+        self._table = table
+        self._schema: pa.Schema = table.schema
+        self._mark = applied_pk(topic, partition)
+        self._fills = int(self._mark_row().get("_fill", 0))
+
+    @classmethod
+    def create(cls, shard: Any, name: str, schema: pa.Schema, topic: str, partition: int) -> LanceTable:
+        """The table `name`, made if it is not there yet."""
+        try:
+            table = shard.open_table(name)
+        except (ValueError, FileNotFoundError):
+            table = _create(shard, name, schema)
+        if not table.schema.field("pk").metadata:
+            table.set_unenforced_primary_key("pk")
+        return cls(table, topic, partition)
+
+    @classmethod
+    def open(cls, shard: Any, name: str, topic: str, partition: int) -> LanceTable:
+        """The table `name`.
+
+        Raises:
+            ViewMissingError: nothing was applied to this shard yet.
+        """
+        try:
+            return cls(shard.open_table(name), topic, partition)
+        except (ValueError, FileNotFoundError) as error:
+            raise ViewMissingError(f"there is no table {name!r} in this shard yet") from error
+
+    @property
+    def lance(self) -> Any:
+        """The LanceDB table itself, for searches and upkeep."""
+        return self._table
+
+    @property
+    def version(self) -> int:
+        """Counts up with every commit, by whichever process."""
+        return int(self._table.version)
+
+    def applied(self) -> int:
+        """The next offset to apply: all before it are in the rows."""
+        return int(self._mark_row().get("_off", -1)) + 1
+
+    def _mark_row(self) -> Row:
+        found = self._where(is_in("pk", [self._mark]), ["_off", "_fill"])
+        return found.to_pylist()[0] if found.num_rows else {}
+
+    def lookup(self, column: str, values: Collection[str]) -> list[Row]:
+        """The rows whose `column` is one of `values`, tombstones included."""
+        wanted = sorted(values)
+        found: list[Row] = []
+        for start in range(0, len(wanted), _CHUNK):
+            found += from_arrow(self._where(is_in(column, wanted[start : start + _CHUNK])))
+        return found
+
+    def select(self, namespace: str, node: Node = EVERYTHING) -> list[Row]:
+        """The live rows of a namespace that the filter selects."""
+        sql, exact = to_sql(node)
+        rows = from_arrow(self._where(f"namespace = {literal(namespace)} AND NOT deleted AND {sql}"))
+        return rows if exact else [row for row in rows if matches(node, row)]
+
+    def scan(self) -> Iterator[Row]:
+        """Every row of the view, tombstones included, in no order."""
+        yield from from_arrow(self._where(f"namespace <> {literal(META_NAMESPACE)}"))
+
+    def pending(self, limit: int, skip: int = 0) -> list[Row]:
+        """Up to `limit` live rows that still lack their vector, after the first `skip` of them."""
+        query = self._table.search().where("vector IS NULL AND NOT deleted")
+        return from_arrow(_run(query.limit(limit).offset(skip)))
+
+    def _where(self, condition: str, columns: list[str] | None = None) -> pa.Table:
+        query = self._table.search().where(condition)
+        return _run(query if columns is None else query.select(columns))
+
+    def commit(self, rows: Sequence[Row], offset: int) -> None:
+        """Write `rows` and the fact that all up to `offset` is applied, in one commit.
+
+        A row that is there already at the same or a later offset stays: a stale writer changes nothing.
+        """
+        self._merge([*rows, self._applied_row(offset)])
+
+    def fill(self, rows: Sequence[Row]) -> None:
+        """Write rows whose vectors came late; a row that changed meanwhile stays."""
+        self._fills += 1
+        mark = self._applied_row(self.applied() - 1)
+        self._merge([{**row, "_fill": self._fills} for row in [*rows, mark]])
+
+    def _applied_row(self, offset: int) -> Row:
+        return {
+            "pk": self._mark,
+            "namespace": META_NAMESPACE,
+            "deleted": True,
+            "_off": offset,
+            "_fill": self._fills,
+        }
+
+    def _merge(self, rows: Sequence[Row]) -> None:
+        merge = self._table.merge_insert("pk").use_index(False)
+        merge = merge.when_matched_update_all(where=_NEWER).when_not_matched_insert_all()
+        try:
+            merge.execute(to_arrow(rows, self._schema), on_bad_vectors="null")
+        except (OSError, RuntimeError, ValueError) as error:
+            raise ViewError(f"the view could not be written: {error}") from error
