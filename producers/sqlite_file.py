@@ -17,6 +17,7 @@ from mnemolog.schemas.errors import ClosedError, InvalidInputError, LogError, Lo
 Connection: TypeAlias = sqlite3.Connection
 
 FORMAT = 1
+PAGE_BYTES = 8192
 BUSY_SECONDS = 30.0
 """How long a transaction waits for another process's. One holds the file for milliseconds."""
 
@@ -35,6 +36,7 @@ CREATE TABLE records (
 CREATE TABLE log (format INTEGER NOT NULL, partitions INTEGER NOT NULL);
 """
 
+_RECOVER = "Keep a copy, then save what can be read with `sqlite3 {path} .recover | sqlite3 recovered.sqlite`"
 _UNAVAILABLE = frozenset(
     {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY,
      sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PERM, sqlite3.SQLITE_NOMEM}
@@ -164,7 +166,7 @@ def connect(path: Path) -> Connection:
     except sqlite3.Error as error:
         raise explain(error, path) from error
     try:
-        connection.execute("PRAGMA page_size = 8192")
+        connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
         _use_wal(connection)
         connection.execute("PRAGMA synchronous = FULL")
     except sqlite3.Error as error:
@@ -205,6 +207,7 @@ def prepare(file: SqliteFile, partitions: int | None) -> int:
                 connection.execute(statement)
             connection.execute("INSERT INTO log VALUES (?, ?)", (FORMAT, partitions or 1))
         found = _read_partitions(connection, file.path)
+        _check_whole(file.path)
     if partitions not in (None, found):
         raise InvalidInputError(
             f"the log {file.path} has {found} partitions, which can't become {partitions}: leave `partitions`"
@@ -221,6 +224,16 @@ def _make_directory(path: Path) -> None:
         raise LogUnavailableError(f"can't make the directory {path.parent}: {error.strerror}") from error
 
 
+def _check_whole(path: Path) -> None:
+    """SQLite pads a last page that was cut with zeros, in silence; unless a WAL is there to mend it."""
+    wal = path.with_name(f"{path.name}-wal")
+    for _ in range(2):
+        if path.stat().st_size % PAGE_BYTES == 0 or (wal.exists() and wal.stat().st_size):
+            return
+        time.sleep(0.05)  # perhaps another process is just growing it
+    raise LogError(f"the log {path} is damaged (its last page is cut). {_RECOVER.format(path=path)}")
+
+
 def _read_partitions(connection: Connection, path: Path) -> int:
     try:
         version, partitions = connection.execute("SELECT format, partitions FROM log").fetchone()
@@ -235,10 +248,7 @@ def explain(error: sqlite3.Error, path: Path) -> LogError:
     """What an SQLite error means for the log, and what to do about it."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in _DAMAGED:
-        return LogError(
-            f"the log {path} is damaged ({error}). Keep a copy, then save what can be read with"
-            f" `sqlite3 {path} .recover | sqlite3 recovered.sqlite`"
-        )
+        return LogError(f"the log {path} is damaged ({error}). {_RECOVER.format(path=path)}")
     if code == sqlite3.SQLITE_FULL:
         return LogUnavailableError(f"no room for the log {path}; nothing was appended. Free some, then retry")
     if code == sqlite3.SQLITE_BUSY:
