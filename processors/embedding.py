@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from mnemolog.schemas.rows import Row, embed_text
 
 if TYPE_CHECKING:
-    from mnemolog.schemas.ports import Embedder
+    from mnemolog.schemas.ports import Embedder, ViewTable
 
 FIRST_PAUSE_SECONDS = 0.5
 LONGEST_PAUSE_SECONDS = 60.0
@@ -39,6 +39,42 @@ class Backoff:
         self.pause = self.until = 0.0
 
 
+class GivesVectors(Protocol):
+    """Gives rows their vectors."""
+
+    def embed(self, rows: Sequence[Row]) -> list[Row]:
+        """`rows`, in order, with `vector`, or with `embed_error` where none could be had."""
+
+    def retry(self, rows: Sequence[Row]) -> list[Row]:
+        """Like `embed`, but looks first whether an embedder that was down is back."""
+
+
+class ReusedVectors:
+    """Takes the vectors of unchanged texts from a table of the same embedder, the others from `fresh`."""
+
+    def __init__(self, old: ViewTable, fresh: GivesVectors) -> None:
+        self._old = old
+        self._fresh = fresh
+
+    def embed(self, rows: Sequence[Row]) -> list[Row]:
+        """See `GivesVectors.embed`."""
+        known = {row["pk"]: row for row in self._old.lookup("pk", [row["pk"] for row in rows])}
+        reused = {row["pk"]: _with_old_vector(row, known.get(row["pk"])) for row in rows}
+        lacking = [row for row in rows if reused[row["pk"]] is None]
+        fresh = {row["pk"]: row for row in self._fresh.embed(lacking)}
+        return [reused[row["pk"]] or fresh[row["pk"]] for row in rows]
+
+    def retry(self, rows: Sequence[Row]) -> list[Row]:
+        """See `GivesVectors.retry`."""
+        return self._fresh.retry(rows)
+
+
+def _with_old_vector(row: Row, old: Row | None) -> Row | None:
+    if old is None or old["deleted"] or old["vector"] is None or embed_text(old) != embed_text(row):
+        return None
+    return {**row, "vector": old["vector"], "embed_error": None}
+
+
 class RowEmbedder:
     """Gives rows their vectors with an embedder that may fail.
 
@@ -52,13 +88,13 @@ class RowEmbedder:
         self.down = False
 
     def embed(self, rows: Sequence[Row]) -> list[Row]:
-        """`rows`, in order, with `vector`, or with `embed_error` where none could be had."""
+        """See `GivesVectors.embed`."""
         if self.down:
             return [_failed(row, "the embedder is down") for row in rows]
         return self._embed(list(rows)) if rows else []
 
     def retry(self, rows: Sequence[Row]) -> list[Row]:
-        """Like `embed`, but looks first whether an embedder that was down is back."""
+        """See `GivesVectors.retry`."""
         if self.down and self._answers():
             self.down = False
         return self.embed(rows)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from mnemolog.processors.embedding import RowEmbedder
+from mnemolog.processors.embedding import GivesVectors
 from mnemolog.processors.folds.port import Fold, Selection, Stamp
 from mnemolog.processors.working_set import WorkingSet
 from mnemolog.schemas.codec import decode
@@ -42,19 +42,23 @@ class ShardWriter:
     """Writes the views of one partition. Safe to call from several threads; the process must be the owner.
 
     `views` pairs each fold with its table. `on_rejected` keeps what can't be applied.
+    `lock` is held while tables are written; give one that other processes see where they may write too.
+    `lacks_vectors` says whether rows may be waiting for `fill_pending`.
     """
 
     def __init__(
         self,
         views: Sequence[tuple[Fold, ViewTable]],
-        embedder: RowEmbedder | None,
+        embedder: GivesVectors | None,
         on_rejected: OnRejected,
+        lock: AbstractContextManager[object] | None = None,
     ) -> None:
         self._views = tuple(views)
         self._embedder = embedder
         self._on_rejected = on_rejected
-        self._lock = threading.Lock()
+        self._lock = lock or threading.Lock()
         self._passed_over = 0
+        self.lacks_vectors = embedder is not None
 
     @property
     def topics(self) -> frozenset[str]:
@@ -71,16 +75,17 @@ class ShardWriter:
         What is applied already is skipped, so any redelivery is harmless.
 
         Raises:
-            ViewError: a view could not be written; nothing of the batch counts as applied there.
+            ViewError: a view could not be written, or records before these were never applied; nothing of
+                the batch counts as applied there.
         """
         if not records:
             return
         with self._lock:
             decoded, rejected = decode_all(records)
-            through = records[-1].position.offset
+            first, through = records[0].position.offset, records[-1].position.offset
             for fold, table in self._views:
                 if fold.topic == topic:
-                    self._apply(fold, table, decoded, rejected, through)
+                    self._apply(fold, table, decoded, rejected, first, through)
 
     def _apply(
         self,
@@ -88,11 +93,13 @@ class ShardWriter:
         table: ViewTable,
         decoded: Sequence[Decoded],
         unreadable: Sequence[Rejected],
+        first: int,
         through: int,
     ) -> None:
         start = table.applied()
         if start > through:
             return
+        _check_no_gap(fold, start, first)
         fresh = [pair for pair in decoded if pair[0].position.offset >= start]
         rows, failed = fold_batch(fold, table, fresh)
         rejected = [*(bad for bad in unreadable if bad.record.position.offset >= start), *failed]
@@ -105,6 +112,8 @@ class ShardWriter:
             return rows
         lacking = [row for row in rows if lacks_vector(row)]
         done = {row["pk"]: row for row in self._embedder.embed(lacking)}
+        if any(row["vector"] is None for row in done.values()):
+            self.lacks_vectors = True
         return [done.get(row["pk"], row) for row in rows]
 
     def fill_pending(self) -> tuple[int, int]:
@@ -115,6 +124,7 @@ class ShardWriter:
         if self._embedder is None:
             return 0, 0
         done = failed = 0
+        self.lacks_vectors = False
         for fold, table in self._views:
             if fold.name != "memories":
                 continue
@@ -125,7 +135,13 @@ class ShardWriter:
                     table.fill(filled)
             done, failed = done + len(filled), failed + len(tried) - len(filled)
             self._passed_over = self._passed_over + failed if tried else 0
+            self.lacks_vectors = self.lacks_vectors or bool(tried) or self._passed_over > 0
         return done, failed
+
+
+def _check_no_gap(fold: Fold, start: int, first: int) -> None:
+    if first > start > 0:
+        raise ViewError(f"{fold.name} has applied up to {start}, but was given records from {first} on")
 
 
 def lacks_vector(row: Row) -> bool:

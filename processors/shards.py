@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
-
-from mnemolog.schemas.analysis import ANALYZER_VERSION
 
 from mnemolog.processors.embedding import RowEmbedder
 from mnemolog.processors.folds.memories import MemoriesFold
 from mnemolog.processors.folds.port import Fold
 from mnemolog.processors.folds.usage import UsageFold
 from mnemolog.processors.materialize import OnRejected, ShardWriter
+from mnemolog.schemas.analysis import ANALYZER_VERSION
 from mnemolog.schemas.errors import ViewError
 from mnemolog.schemas.rows import memories_schema, usage_schema
 from mnemolog.storage.layout import Manifest, Views
@@ -66,13 +66,23 @@ def check_manifest(manifest: Manifest, partitions: int, embedder: Embedder | Non
 
 
 def open_shard(
-    views: Views, manifest: Manifest, partition: int, embedder: Embedder | None, on_rejected: OnRejected
+    views: Views,
+    manifest: Manifest,
+    partition: int,
+    embedder: Embedder | None,
+    on_rejected: OnRejected,
+    lock: AbstractContextManager[object] | None = None,
 ) -> ShardWriter:
     """The writer of one partition's views in a generation; its tables are made if they are not there."""
+    tables = open_tables(views, manifest, partition)
+    return ShardWriter(tables, RowEmbedder(embedder) if embedder else None, on_rejected, lock)
+
+
+def open_tables(views: Views, manifest: Manifest, partition: int) -> list[tuple[Fold, LanceTable]]:
+    """Each fold with its table in one shard."""
     shard = views.shard(manifest.generation, partition)
     schemas: Mapping[str, pa.Schema] = {"memories": memories_schema(manifest.dim), "usage": usage_schema()}
-    tables = [
+    return [
         (fold, LanceTable.create(shard, fold.name, schemas[fold.name], fold.topic, partition))
         for fold in FOLDS
     ]
-    return ShardWriter(tables, RowEmbedder(embedder) if embedder else None, on_rejected)

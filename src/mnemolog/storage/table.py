@@ -91,7 +91,7 @@ class LanceTable:
         return int(self._mark_row().get("_off", -1)) + 1
 
     def _mark_row(self) -> Row:
-        found = self._where(is_in("pk", [self._mark]), ["_off", "_fill"])
+        found = self.where(is_in("pk", [self._mark]), ["_off", "_fill"])
         return found.to_pylist()[0] if found.num_rows else {}
 
     def lookup(self, column: str, values: Collection[str]) -> list[Row]:
@@ -99,25 +99,26 @@ class LanceTable:
         wanted = sorted(values)
         found: list[Row] = []
         for start in range(0, len(wanted), _CHUNK):
-            found += from_arrow(self._where(is_in(column, wanted[start : start + _CHUNK])))
+            found += from_arrow(self.where(is_in(column, wanted[start : start + _CHUNK])))
         return found
 
     def select(self, namespace: str, node: Node = EVERYTHING) -> list[Row]:
         """The live rows of a namespace that the filter selects."""
         sql, exact = to_sql(node)
-        rows = from_arrow(self._where(f"namespace = {literal(namespace)} AND NOT deleted AND {sql}"))
+        rows = from_arrow(self.where(f"namespace = {literal(namespace)} AND NOT deleted AND {sql}"))
         return rows if exact else [row for row in rows if matches(node, row)]
 
     def scan(self) -> Iterator[Row]:
         """Every row of the view, tombstones included, in no order."""
-        yield from from_arrow(self._where(f"namespace <> {literal(META_NAMESPACE)}"))
+        yield from from_arrow(self.where(f"namespace <> {literal(META_NAMESPACE)}"))
 
     def pending(self, limit: int, skip: int = 0) -> list[Row]:
         """Up to `limit` live rows that still lack their vector, after the first `skip` of them."""
         query = self._table.search().where("vector IS NULL AND NOT deleted")
         return from_arrow(_run(query.limit(limit).offset(skip)))
 
-    def _where(self, condition: str, columns: list[str] | None = None) -> pa.Table:
+    def where(self, condition: str, columns: list[str] | None = None) -> pa.Table:
+        """The rows for which an SQL condition holds; build it with `storage.sql`, never by hand."""
         query = self._table.search().where(condition)
         return _run(query if columns is None else query.select(columns))
 

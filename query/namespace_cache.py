@@ -1,0 +1,201 @@
+"""One namespace in memory: vectors, postings and columns, kept fresh from the view."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from mnemolog.query.masks import Encoded, encode_column, mask_of
+from mnemolog.query.postings import Postings
+from mnemolog.schemas.filters import Node
+from mnemolog.schemas.rows import Row
+from mnemolog.storage.arrow import vector_matrix
+
+_HOT_TIMES = ("occurred_at", "touched_at", "expires_at")
+_NOT_KEPT = ("vector", "terms", "history", "origin", "slot", "successor", "_fill", "deleted", "embed_error")
+_FIRST_CAPACITY = 64
+_MAX_CHUNKS = 64
+
+
+class NamespaceCache:
+    """The live memories of one namespace, each in a slot; a changed memory moves to a new slot.
+
+    Arrays run over slots: `vectors` float32 [n, dim], times in seconds since 1970 with NaN for none. `alive`
+    says which slots count. Not safe for threads: the owner holds a lock.
+    """
+
+    def __init__(self, dim: int | None) -> None:
+        self.size = 0
+        self.next_offset = 0
+        self.last_fill = 0
+        self.postings = Postings()
+        self.slot_of: dict[str, int] = {}
+        self._dim = dim or 0
+        self._chunks: list[pa.Table] = []
+        self._usage: dict[str, Row] = {}
+        self.usage_next_offset = 0
+        self._columns: dict[str, Encoded] = {}
+        self._reserve(_FIRST_CAPACITY)
+
+    def _reserve(self, capacity: int) -> None:
+        def grown(name: str, shape: tuple[int, ...], kind: type, fill: float | bool) -> Any:
+            array: NDArray[Any] = np.full(shape, fill, dtype=kind)
+            if self.size:
+                array[: self.size] = getattr(self, name)[: self.size]
+            return array
+
+        self.vectors = grown("vectors", (capacity, self._dim), np.float32, 0.0)
+        self.alive = grown("alive", (capacity,), np.bool_, False)
+        self.has_vector = grown("has_vector", (capacity,), np.bool_, False)
+        self.superseded = grown("superseded", (capacity,), np.bool_, False)
+        self.occurred = grown("occurred", (capacity,), np.float64, np.nan)
+        self.used = grown("used", (capacity,), np.float64, np.nan)
+        self.expires = grown("expires", (capacity,), np.float64, np.nan)
+        self.importance = grown("importance", (capacity,), np.float64, np.nan)
+        self._place = grown("_place", (capacity, 2), np.int64, -1)
+
+    def upsert(self, table: pa.Table) -> None:
+        """Take rows of the memories view as they stand now, tombstones among them."""
+        if not table.num_rows:
+            return
+        self._columns.clear()
+        self.next_offset = max(self.next_offset, _max(table, "_off") + 1)
+        self.last_fill = max(self.last_fill, _max(table, "_fill"))
+        for pk in table.column("pk").to_pylist():
+            self._drop(pk)
+        self._append(table.filter(_live(table)))
+        if len(self._chunks) > _MAX_CHUNKS:
+            self._consolidate()
+
+    def _drop(self, pk: str) -> None:
+        slot = self.slot_of.pop(pk, None)
+        if slot is not None:
+            self.alive[slot] = False
+            self.postings.remove(slot)
+
+    def _append(self, table: pa.Table) -> None:
+        count, start = table.num_rows, self.size
+        if start + count > len(self.alive):
+            self._reserve(max(2 * len(self.alive), start + count))
+        end = start + count
+        if "vector" in table.column_names and count:
+            self.vectors[start:end], self.has_vector[start:end] = vector_matrix(table.column("vector"))
+        self.alive[start:end] = True
+        self.superseded[start:end] = table.column("superseded_by").is_valid().to_numpy(zero_copy_only=False)
+        times = {name: _seconds(table.column(name)) for name in _HOT_TIMES}
+        self.occurred[start:end], self.expires[start:end] = times["occurred_at"], times["expires_at"]
+        self.used[start:end] = np.fmax(times["occurred_at"], times["touched_at"])
+        self.importance[start:end] = _floats(table.column("importance"))
+        self._place[start:end, 0], self._place[start:end, 1] = len(self._chunks), np.arange(count)
+        self._chunks.append(table.drop_columns([name for name in _NOT_KEPT if name in table.column_names]))
+        self.size = end
+        self._index(table, start)
+
+    def _index(self, table: pa.Table, start: int) -> None:
+        pks, terms = table.column("pk").to_pylist(), table.column("terms").to_pylist()
+        for at, (pk, words) in enumerate(zip(pks, terms, strict=True)):
+            self.slot_of[pk] = start + at
+            self.postings.add(start + at, words or "")
+            self._apply_usage(pk)
+
+    def upsert_usage(self, rows: list[Row]) -> None:
+        """Take rows of the usage view as they stand now, tombstones among them."""
+        for row in rows:
+            self.usage_next_offset = max(self.usage_next_offset, row["_off"] + 1)
+            if row["deleted"]:
+                self._usage.pop(row["memory_pk"], None)
+            else:
+                self._usage[row["memory_pk"]] = row
+            self._apply_usage(row["memory_pk"])
+
+    def _apply_usage(self, pk: str) -> None:
+        usage, slot = self._usage.get(pk), self.slot_of.get(pk)
+        if usage is not None and slot is not None and usage["last_used_at"] is not None:
+            self.used[slot] = np.fmax(self.used[slot], usage["last_used_at"].timestamp())
+
+    def usage(self, pk: str) -> Row | None:
+        """The usage row of a memory."""
+        return self._usage.get(pk)
+
+    def row(self, slot: int) -> Row:
+        """The columns of the memory in a slot."""
+        chunk, at = self._place[slot]
+        rows: list[Row] = self._chunks[chunk].slice(at, 1).to_pylist()
+        return rows[0]
+
+    def _consolidate(self) -> None:
+        """One chunk of the live rows, in slot order; the slots stay."""
+        slots = np.flatnonzero(self.alive[: self.size])
+        places = pa.array(self._flat_places(slots))
+        self._chunks = [pa.concat_tables(self._chunks).take(places).combine_chunks()]
+        self._place[slots, 0], self._place[slots, 1] = 0, np.arange(len(slots))
+
+    def _flat_places(self, slots: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Where the rows of `slots` stand in all chunks put end to end."""
+        starts = np.cumsum([0, *(chunk.num_rows for chunk in self._chunks)])
+        places: NDArray[np.int64] = starts[self._place[slots, 0]] + self._place[slots, 1]
+        return places
+
+    def counts(self, name: str, slots: NDArray[np.int64]) -> dict[Any, int]:
+        """The values of a column among `slots`, each with how often it is there, in their own order."""
+        codes, values = self._column(name)
+        numbers = np.bincount(codes[slots], minlength=len(values))
+        return {values[at]: int(numbers[at]) for at in np.argsort([str(v) for v in values]) if numbers[at]}
+
+    @property
+    def wasteful(self) -> bool:
+        """Whether dead slots outweigh the live ones, so that a reload is due."""
+        return self.size > 2 * len(self.slot_of) + 1_000
+
+    def visible(self, now: float, *, superseded: bool) -> NDArray[np.bool_]:
+        """Which slots may be shown at `now` (seconds): alive, not expired, replaced ones only if asked."""
+        expires = self.expires[: self.size]
+        mask = self.alive[: self.size] & ~(expires <= now)
+        shown: NDArray[np.bool_] = mask if superseded else mask & ~self.superseded[: self.size]
+        return shown
+
+    def matching(self, node: Node, mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """The slots in `mask` that the filter selects."""
+        return mask & mask_of(node, self._column, self.size)
+
+    def _column(self, name: str) -> Encoded:
+        if not self._chunks:
+            return np.zeros(self.size, dtype=np.int64), []
+        if name not in self._columns:
+            slots = np.flatnonzero(self.alive[: self.size])
+            codes, values = encode_column(pa.chunked_array([chunk.column(name) for chunk in self._chunks]))
+            by_slot = np.zeros(self.size, dtype=np.int64)
+            by_slot[slots] = codes[self._flat_places(slots)]
+            self._columns[name] = (by_slot, values)
+        return self._columns[name]
+
+    @property
+    def nbytes(self) -> int:
+        """About how much memory this takes."""
+        arrays = (self.vectors, self._place, self.occurred, self.used, self.expires, self.importance)
+        return int(
+            sum(array.nbytes for array in arrays)
+            + sum(chunk.nbytes for chunk in self._chunks)
+            + self.postings.nbytes
+            + 200 * len(self.slot_of)
+        )
+
+
+def _max(table: pa.Table, name: str) -> int:
+    return int(np.max(table.column(name).to_numpy()))
+
+
+def _live(table: pa.Table) -> pa.Array:
+    return pa.array(~table.column("deleted").to_numpy(zero_copy_only=False))
+
+
+def _seconds(column: pa.ChunkedArray) -> NDArray[np.float64]:
+    return _floats(column.cast(pa.int64())) / 1e6
+
+
+def _floats(column: pa.ChunkedArray) -> NDArray[np.float64]:
+    values: NDArray[np.float64] = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    return values

@@ -1,0 +1,65 @@
+"""An inverted index in memory: which slots hold a term, and how often."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable
+
+import numpy as np
+
+from mnemolog.query.scoring.formulas import Floats, idf, saturation
+
+
+class Postings:
+    """Terms of documents in numbered slots. A removed document stays in the lists and is not counted."""
+
+    def __init__(self) -> None:
+        self._slots: dict[str, array[int]] = {}
+        self._counts: dict[str, array[int]] = {}
+        self._frequency: Counter[str] = Counter()
+        self._lengths = array("d")
+        self._terms: dict[int, str] = {}
+        self._documents = 0
+        self._total_length = 0.0
+
+    def add(self, slot: int, terms: str) -> None:
+        """Index the space-separated `terms` of the document in `slot`; slots only grow."""
+        words = terms.split()
+        while len(self._lengths) <= slot:
+            self._lengths.append(0.0)
+        self._lengths[slot] = len(words)
+        self._terms[slot] = terms
+        self._documents += 1
+        self._total_length += len(words)
+        for term, count in Counter(words).items():
+            self._slots.setdefault(term, array("q")).append(slot)
+            self._counts.setdefault(term, array("q")).append(count)
+            self._frequency[term] += 1
+
+    def remove(self, slot: int) -> None:
+        """Stop counting the document in `slot`."""
+        self._documents -= 1
+        self._total_length -= self._lengths[slot]
+        for term in set(self._terms.pop(slot).split()):
+            self._frequency[term] -= 1
+
+    def scores(self, terms: Iterable[str], size: int) -> Floats:
+        """The BM25 score of every slot below `size` for the query's `terms`; 0 where none occurs."""
+        scores = np.zeros(size)
+        if not self._documents:
+            return scores
+        mean_length = max(self._total_length / self._documents, 1e-9)
+        lengths = np.array(self._lengths)
+        for term, repeats in Counter(terms).items():
+            if self._frequency[term] > 0:
+                slots = np.array(self._slots[term])
+                counts = np.array(self._counts[term], dtype=np.float64)
+                rarity = idf(self._documents, self._frequency[term])
+                scores[slots] += repeats * rarity * saturation(counts, lengths[slots], mean_length)
+        return scores
+
+    @property
+    def nbytes(self) -> int:
+        """About how much memory the lists hold."""
+        return sum(16 * len(slots) + 300 for slots in self._slots.values())

@@ -1,0 +1,265 @@
+"""The queries of one namespace."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mnemolog.query.models import Change, Hits, MemoryItem, Page, to_change, to_item
+from mnemolog.query.namespace_cache import NamespaceCache
+from mnemolog.query.reader import ViewReader
+from mnemolog.query.recall import Question, recall
+from mnemolog.query.scoring.weights import Weights
+from mnemolog.schemas.analysis import analyze
+from mnemolog.schemas.errors import InvalidInputError, NotFoundError, ViewMissingError
+from mnemolog.schemas.fields import as_utc
+from mnemolog.schemas.filters import And, Compare, Filter, Node, Or, parse_filter
+from mnemolog.schemas.namespaces import Namespace
+from mnemolog.schemas.rows import Row
+from mnemolog.schemas.topics import FEEDBACK, MEMORIES
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from mnemolog.schemas.ports import Clock, Embedder, Log, NewId
+
+MAX_K = 1_000
+MAX_LIMIT = 10_000
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A checked query: its text, and what to look for."""
+
+    text: str
+    question: Question
+    warnings: tuple[str, ...] = ()
+
+
+class Queries:
+    """Reads one namespace from the views. Needs no log; threads may share it."""
+
+    def __init__(
+        self,
+        reader: ViewReader,
+        namespace: Namespace,
+        embedder: Embedder | None,
+        clock: Clock,
+        new_id: NewId,
+        weights: Weights | None = None,
+    ) -> None:
+        self._reader = reader
+        self._namespace = namespace
+        self._embedder = embedder
+        self._clock = clock
+        self._new_id = new_id
+        self._weights = weights or Weights()
+
+    def question(
+        self,
+        query: str,
+        *,
+        k: int = 5,
+        kinds: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+        filters: Filter | None = None,
+        threshold: float | None = None,
+        min_score: float = 0.0,
+        weights: Mapping[str, float] | None = None,
+        include_superseded: bool = False,
+        now: datetime | None = None,
+    ) -> Asked:
+        """A query, checked and embedded.
+
+        Raises:
+            InvalidInputError: a blank query, `k` out of 1…1000, an unknown weight, field or operator.
+        """
+        if not isinstance(query, str) or not query.strip():
+            raise InvalidInputError("the query is empty or blank", field="query")
+        _check_count("k", k, 1, MAX_K)
+        for name, value in (("threshold", threshold), ("min_score", min_score)):
+            _check_finite(name, value)
+        where, weights_now = _where(kinds, tags, filters), self._weights.updated(weights)
+        vector, warnings = self._embed(query)
+        question = Question(
+            terms=analyze(query),
+            vector=vector,
+            now=self._clock() if now is None else as_utc(now),
+            k=k,
+            where=where,
+            superseded=include_superseded,
+            threshold=threshold,
+            min_score=min_score,
+            weights=weights_now,
+        )
+        return Asked(query, question, warnings)
+
+    def _embed(self, query: str) -> tuple[NDArray[np.float32] | None, tuple[str, ...]]:
+        if self._embedder is None:
+            return None, ()
+        try:
+            self._reader.manifest().require_embedder(self._embedder.name)
+        except ViewMissingError:
+            return None, ()
+        try:
+            return self._embedder.embed([query])[0], ()
+        except Exception as error:
+            _logger.warning("the embedder failed on a query; keyword search alone", exc_info=True)
+            return None, (f"keyword search alone: {type(error).__name__}: {error}",)
+
+    def recall(self, asked: Asked) -> Hits:
+        """The best memories for the query, best first; empty where nothing is known yet."""
+        try:
+            with self._reader.namespace(self._namespace) as cache:
+                hits, candidates = recall(cache, asked.question)
+        except ViewMissingError:
+            hits, candidates = [], 0
+        return Hits(tuple(hits), self._new_id(), asked.text, asked.question.now, candidates, asked.warnings)
+
+    def recall_by_kind(self, asked: Asked) -> dict[str, Hits]:
+        """The best memories of each kind that has any."""
+        try:
+            with self._reader.namespace(self._namespace) as cache:
+                kinds = list(cache.counts("kind", self._selected(cache, asked.question.where, True)))
+        except ViewMissingError:
+            return {}
+        found = {}
+        for kind in kinds:
+            where = And((asked.question.where, Compare("kind", "eq", kind, "string")))
+            hits = self.recall(replace(asked, question=replace(asked.question, where=where)))
+            if hits:
+                found[kind] = hits
+        return found
+
+    def get(self, memory_id: str) -> MemoryItem | None:
+        """The memory; None if it is unknown, forgotten or expired."""
+        for row, usage in self._reader.rows(self._namespace, [memory_id]):
+            if not row["deleted"] and not self._expired(row):
+                return to_item(row, usage)
+        return None
+
+    def _expired(self, row: Row) -> bool:
+        return row["expires_at"] is not None and bool(row["expires_at"] <= self._clock())
+
+    def require(self, memory_id: str) -> MemoryItem:
+        """The memory.
+
+        Raises:
+            NotFoundError: it is unknown, forgotten or expired.
+        """
+        item = self.get(memory_id)
+        if item is None:
+            raise NotFoundError(f"no memory {memory_id!r} in namespace {self._namespace!r}")
+        return item
+
+    def leads_to(self, item: MemoryItem, memory_id: str) -> bool:
+        """Whether following what superseded `item` meets the memory `memory_id`."""
+        seen: set[str] = set()
+        at: MemoryItem | None = item
+        while at is not None and at.id not in seen:
+            if at.id == memory_id:
+                return True
+            seen.add(at.id)
+            at = None if at.superseded_by is None else self.get(at.superseded_by)
+        return False
+
+    def page(
+        self,
+        *,
+        limit: int = 20,
+        offset: int = 0,
+        kinds: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+        filters: Filter | None = None,
+        include_superseded: bool = False,
+    ) -> Page:
+        """A page of memories, newest first by `occurred_at`, and how many there are in all."""
+        _check_count("limit", limit, 0, MAX_LIMIT)
+        _check_count("offset", offset, 0, 2**62)
+        where = _where(kinds, tags, filters)
+        try:
+            with self._reader.namespace(self._namespace) as cache:
+                slots = self._selected(cache, where, include_superseded)
+                newest = slots[np.lexsort((-slots, -cache.occurred[slots]))]
+                rows = [cache.row(int(slot)) for slot in newest[offset : offset + limit]]
+                items = [to_item(row, cache.usage(row["pk"])) for row in rows]
+                return Page(items, int(slots.size), limit, offset)
+        except ViewMissingError:
+            return Page([], 0, limit, offset)
+
+    def _selected(self, cache: NamespaceCache, where: Node, superseded: bool) -> NDArray[np.int64]:
+        mask = cache.visible(self._clock().timestamp(), superseded=superseded)
+        return np.flatnonzero(cache.matching(where, mask))
+
+    def ids(self, where: Node) -> list[str]:
+        """The ids of all memories that a filter selects, superseded ones too."""
+        try:
+            with self._reader.namespace(self._namespace) as cache:
+                return [cache.row(int(slot))["id"] for slot in self._selected(cache, where, True)]
+        except ViewMissingError:
+            return []
+
+    def history(self, memory_id: str) -> list[Change]:
+        """The events that changed a memory, oldest first; empty for an unknown one."""
+        for row, _ in self._reader.rows(self._namespace, [memory_id]):
+            return [to_change(change) for change in row["history"]]
+        return []
+
+    def stats(self) -> dict[str, Any]:
+        """Counts of the namespace and what its views were built with."""
+        counts: dict[str, Any] = {"namespace": list(self._namespace), "memories": 0, "active": 0, "kinds": {}}
+        try:
+            manifest = self._reader.manifest()
+            with self._reader.namespace(self._namespace) as cache:
+                every = self._selected(cache, And(()), True)
+                counts["memories"] = int(every.size)
+                counts["active"] = int((~cache.superseded[every]).sum())
+                counts["kinds"] = cache.counts("kind", every)
+                counts["lacking_vectors"] = int((~cache.has_vector[every]).sum()) if manifest.dim else 0
+        except ViewMissingError:
+            return counts
+        return counts | {"generation": manifest.generation, "embedder": manifest.embedder}
+
+    def lag(self, log: Log) -> dict[str, int]:
+        """Topic → how many events of the namespace's partition are in the log and not in the views."""
+        try:
+            partition = self._reader.partition_of(self._namespace)
+        except ViewMissingError:
+            return {}
+        return {
+            topic: log.end_offsets(topic).get(partition, 0) - self._reader.applied(topic, partition)
+            for topic in (MEMORIES, FEEDBACK)
+        }
+
+
+def _where(kinds: Sequence[str] | None, tags: Sequence[str] | None, filters: Filter | None) -> Node:
+    nodes: list[Node] = [parse_filter(filters)] if filters else []
+    if kinds is not None:
+        nodes.append(Or(tuple(Compare("kind", "eq", kind, "string") for kind in _strings("kinds", kinds))))
+    nodes += [Compare("tags", "contains", tag, "tags") for tag in _strings("tags", tags or ())]
+    return nodes[0] if len(nodes) == 1 else And(tuple(nodes))
+
+
+def _strings(field: str, values: Sequence[str]) -> Sequence[str]:
+    if isinstance(values, str) or not all(isinstance(value, str) for value in values):
+        raise InvalidInputError(f"{field}: give a list of strings, not {values!r}", field=field)
+    return values
+
+
+def _check_count(field: str, value: object, low: int, high: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+        raise InvalidInputError(f"{field} is a whole number from {low} to {high}, not {value!r}", field=field)
+
+
+def _check_finite(field: str, value: object) -> None:
+    if value is None:
+        return
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not math.isfinite(value):
+        raise InvalidInputError(f"{field} is a finite number, not {value!r}", field=field)

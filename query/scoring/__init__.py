@@ -1,0 +1,1 @@
+"""Scoring: small pure functions, one formula each, with its source."""

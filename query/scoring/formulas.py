@@ -1,0 +1,51 @@
+"""The formulas of a score, over arrays of candidates."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+K1 = 0.9
+B = 0.4
+
+
+def idf(documents: int, frequency: int) -> float:
+    """How rare a term is: ln(1 + (N − n + ½) / (n + ½)), always positive (Lucene's BM25)."""
+    return float(np.log(1 + (documents - frequency + 0.5) / (frequency + 0.5)))
+
+
+def saturation(counts: Floats, lengths: Floats, mean_length: float) -> Floats:
+    """What a term's `counts` in documents of `lengths` terms add: f(k₁+1) / (f + k₁(1 − b + b·l/l̄)).
+
+    Source: Robertson and Zaragoza, The Probabilistic Relevance Framework (2009), with k₁ and b of Anserini.
+    """
+    return counts * (K1 + 1) / (counts + K1 * (1 - B + B * lengths / mean_length))
+
+
+def minmax(values: Floats) -> Floats:
+    """`values` stretched to 0…1; all 1 where they are equal."""
+    if values.size == 0:
+        return values
+    low, high = float(values.min()), float(values.max())
+    return np.ones_like(values) if high == low else (values - low) / (high - low)
+
+
+def share_of_max(values: Floats) -> Floats:
+    """`values` divided by the largest; all 0 where none is positive."""
+    high = float(values.max(initial=0.0))
+    return values / high if high > 0 else np.zeros_like(values)
+
+
+def recency(ages: Floats, half_life: float, floor: float) -> Floats:
+    """floor + (1 − floor)·½^(age / half-life), ages in seconds and at least 0.
+
+    Source: heapdb-memory. The floor keeps an old exact match findable.
+    """
+    return floor + (1 - floor) * np.exp2(-np.maximum(ages, 0.0) / half_life)
+
+
+def importance(values: Floats) -> Floats:
+    """½ + importance: 1 for the neutral 0.5, which also stands for none given; from ½ to 1½."""
+    return 0.5 + np.where(np.isnan(values), 0.5, values)

@@ -1,0 +1,74 @@
+"""The score: a log-linear product of factors, each with an exponent.
+
+score = relevance^w · recency^w · importance^w · rules
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemolog.query.scoring.formulas import Floats, importance, recency
+from mnemolog.query.scoring.relevance import Evidence, relevance
+from mnemolog.query.scoring.weights import Weights
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The columns of the candidates that a score needs, one entry a candidate.
+
+    `age` is in seconds since last use; `importance` is NaN where none was given.
+    """
+
+    evidence: Evidence
+    age: Floats
+    importance: Floats
+    superseded: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredFactor:
+    """One factor over all candidates: `value` is `base ** exponent`."""
+
+    name: str
+    base: Floats
+    exponent: float
+    value: Floats
+    parts: Mapping[str, Floats] = field(default_factory=dict)
+
+
+def score(candidates: Candidates, weights: Weights) -> tuple[Floats, list[ScoredFactor]]:
+    """The score of each candidate and the factors that it is the product of, in that order.
+
+    A factor whose exponent is 0 is left out.
+    """
+    base, parts = relevance(candidates.evidence, weights)
+    age = np.maximum(candidates.age, 0.0)
+    factors = [
+        _factor("relevance", base, weights.relevance, parts),
+        _factor(
+            "recency",
+            recency(age, weights.half_life, weights.recency_floor),
+            weights.recency,
+            {"age_days": age / 86_400},
+        ),
+        _factor("importance", importance(candidates.importance), weights.importance),
+        _factor("superseded", np.where(candidates.superseded, weights.superseded, 1.0), 1.0),
+    ]
+    kept = [factor for factor in factors if factor is not None]
+    total = np.ones_like(age)
+    for factor in kept:
+        total = total * factor.value
+    return total, kept
+
+
+def _factor(
+    name: str, base: Floats, exponent: float, parts: Mapping[str, Floats] | None = None
+) -> ScoredFactor | None:
+    if exponent == 0:
+        return None
+    value = base if exponent == 1 else base**exponent
+    return ScoredFactor(name, base, exponent, value, parts or {})

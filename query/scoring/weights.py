@@ -1,0 +1,59 @@
+"""How much each factor of a score counts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import TypeGuard
+
+from mnemolog.schemas.errors import InvalidInputError
+
+DAY = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Exponents of the factors (0 switches one off) and the shape of the recency factor.
+
+    Recency is off by default: over long histories it costs more than it gives. `keyword` and `vector` weigh
+    the two halves of relevance. `half_life` is in seconds.
+    """
+
+    relevance: float = 1.0
+    recency: float = 0.0
+    importance: float = 1.0
+    keyword: float = 0.5
+    vector: float = 0.7
+    half_life: float = 30 * DAY
+    recency_floor: float = 0.5
+    superseded: float = 0.1
+
+    def updated(self, changes: Mapping[str, float] | None) -> Weights:
+        """These weights with some of them changed.
+
+        Raises:
+            InvalidInputError: an unknown name, or a value that is not a finite number of at least 0.
+        """
+        for name, value in (changes or {}).items():
+            _check(name, value)
+        return replace(self, **(changes or {}))
+
+
+_NAMES = frozenset(field.name for field in fields(Weights))
+
+
+def _check(name: str, value: object) -> None:
+    if name not in _NAMES:
+        raise InvalidInputError(f"unknown weight {name!r}; there are {sorted(_NAMES)}", field="weights")
+    if not _is_number(value) or value < 0:
+        message = f"weight {name} is a finite number of at least 0, not {value!r}"
+        raise InvalidInputError(message, field="weights")
+    if name == "half_life" and value == 0:
+        raise InvalidInputError("half_life is more than 0 seconds", field="weights")
+    if name == "recency_floor" and value > 1:
+        raise InvalidInputError("recency_floor is at most 1", field="weights")
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)

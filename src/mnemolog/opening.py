@@ -1,0 +1,121 @@
+"""Opening a memory: the composition roots of the embedded and the Kafka facade."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mnemolog.embedders import EmbedderSpec, resolve
+from mnemolog.memory import DEFAULT_WAIT_SECONDS, Memory
+from mnemolog.processors.inline import InlineRunner
+from mnemolog.producers.clock import utc_now
+from mnemolog.producers.commands import Commands
+from mnemolog.producers.embedded import EmbeddedLog
+from mnemolog.producers.ids import new_id
+from mnemolog.query.queries import Queries
+from mnemolog.query.reader import DEFAULT_CACHE_BYTES, ViewReader
+from mnemolog.query.scoring.weights import Weights
+from mnemolog.schemas.namespaces import make_namespace
+from mnemolog.storage.layout import Views
+
+if TYPE_CHECKING:
+    from mnemolog.schemas.ports import Clock
+    from mnemolog.schemas.positions import Position
+
+DEFAULT_NAMESPACE = "default"
+LOG_FILE = "log.sqlite"
+VIEWS_FOLDER = "views"
+_POLL_SECONDS = 0.01
+
+
+def open(  # noqa: A001 the public name
+    path: str | Path,
+    namespace: str | Iterable[str] = DEFAULT_NAMESPACE,
+    *,
+    embedder: EmbedderSpec = None,
+    agent_id: str | None = None,
+    thread_id: str | None = None,
+    weights: Weights | None = None,
+    clock: Clock = utc_now,
+    cache_bytes: int = DEFAULT_CACHE_BYTES,
+    wait_seconds: float = DEFAULT_WAIT_SECONDS,
+) -> Memory:
+    """A memory in the folder `path`, which is made if it is not there: a durable log and its views.
+
+    `namespace` is a tuple of parts, or one string that is a single part. `embedder` is a name such as
+    "minilm" (the default), "hashing" or "none", an `Embedder`, or any callable. `agent_id` and `thread_id`
+    are the defaults of what is written. Several processes may open one folder.
+
+    Raises:
+        InvalidInputError: a bad namespace or embedder.
+        EmbedderMismatchError: the views hold the vectors of another model.
+        LogUnavailableError: the log can't be opened.
+    """
+    home = Path(path)
+    home.mkdir(parents=True, exist_ok=True)
+    commands = Commands(make_namespace(namespace), agent_id, thread_id, clock)
+    model = resolve(embedder)
+    views = Views(home / VIEWS_FOLDER)
+    log = EmbeddedLog(home / LOG_FILE, clock=clock)
+    try:
+        runner = InlineRunner(log, views, model, clock, time.monotonic)
+    except BaseException:
+        log.close()
+        raise
+    runner.start()
+
+    def close() -> None:
+        runner.stop()
+        log.close()
+
+    def waiter(at: Position, timeout: float) -> bool:
+        return runner.wait_for_progress(at.topic, at.partition, at.offset, timeout)
+
+    queries = Queries(ViewReader(views, cache_bytes), commands.namespace, model, clock, new_id, weights)
+    return Memory(log, queries, commands, waiter, wait_seconds=wait_seconds, on_close=close)
+
+
+def connect(
+    kafka: str,
+    views: str | Path,
+    namespace: str | Iterable[str] = DEFAULT_NAMESPACE,
+    *,
+    embedder: EmbedderSpec = None,
+    agent_id: str | None = None,
+    thread_id: str | None = None,
+    weights: Weights | None = None,
+    clock: Clock = utc_now,
+    cache_bytes: int = DEFAULT_CACHE_BYTES,
+    wait_seconds: float = DEFAULT_WAIT_SECONDS,
+) -> Memory:
+    """A memory that writes to the brokers `kafka` (`HOST:PORT[,…]`) and reads what workers keep in `views`.
+
+    See `open` for the other arguments. Needs the extra `mnemolog[kafka]`, and workers: `mnemolog worker`.
+
+    Raises:
+        LogUnavailableError: no broker answers, or the topics are missing (`mnemolog init` makes them).
+    """
+    from mnemolog.producers.kafka import KafkaLog  # noqa: PLC0415 an optional extra
+
+    commands = Commands(make_namespace(namespace), agent_id, thread_id, clock)
+    model = resolve(embedder)
+    log = KafkaLog(kafka)
+    reader = ViewReader(Views(views), cache_bytes)
+    queries = Queries(reader, commands.namespace, model, clock, new_id, weights)
+    return Memory(log, queries, commands, _polling(reader), wait_seconds=wait_seconds, on_close=log.close)
+
+
+def _polling(reader: ViewReader) -> Callable[[Position, float], bool]:
+    """Waits for a position by looking at the views, a hundred times a second."""
+
+    def wait(at: Position, timeout: float) -> bool:
+        deadline = time.monotonic() + timeout
+        while reader.applied(at.topic, at.partition) <= at.offset:
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(_POLL_SECONDS)
+        return True
+
+    return wait
