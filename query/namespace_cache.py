@@ -18,6 +18,7 @@ _HOT_TIMES = ("occurred_at", "touched_at", "expires_at")
 _NOT_KEPT = ("vector", "terms", "history", "origin", "slot", "successor", "_fill", "deleted", "embed_error")
 _FIRST_CAPACITY = 64
 _MAX_CHUNKS = 64
+_MAX_DECODED = 4_096
 
 
 class NamespaceCache:
@@ -35,6 +36,7 @@ class NamespaceCache:
         self.slot_of: dict[str, int] = {}
         self._dim = dim or 0
         self._chunks: list[pa.Table] = []
+        self._rows: dict[int, Row] = {}
         self._usage: dict[str, Row] = {}
         self.usage_next_offset = 0
         self._columns: dict[str, Encoded] = {}
@@ -122,9 +124,12 @@ class NamespaceCache:
 
     def row(self, slot: int) -> Row:
         """The columns of the memory in a slot."""
-        chunk, at = self._place[slot]
-        rows: list[Row] = self._chunks[chunk].slice(at, 1).to_pylist()
-        return rows[0]
+        if slot not in self._rows:
+            if len(self._rows) >= _MAX_DECODED:
+                self._rows.clear()
+            chunk, at = self._place[slot]
+            self._rows[slot] = self._chunks[chunk].slice(at, 1).to_pylist()[0]
+        return self._rows[slot]
 
     def _consolidate(self) -> None:
         """One chunk of the live rows, in slot order; the slots stay."""

@@ -22,6 +22,7 @@ class Postings:
         self._terms: dict[int, str] = {}
         self._documents = 0
         self._total_length = 0.0
+        self._text_bytes = 0
 
     def add(self, slot: int, terms: str) -> None:
         """Index the space-separated `terms` of the document in `slot`; slots only grow."""
@@ -30,6 +31,7 @@ class Postings:
             self._lengths.append(0.0)
         self._lengths[slot] = len(words)
         self._terms[slot] = terms
+        self._text_bytes += len(terms)
         self._documents += 1
         self._total_length += len(words)
         for term, count in Counter(words).items():
@@ -41,7 +43,9 @@ class Postings:
         """Stop counting the document in `slot`."""
         self._documents -= 1
         self._total_length -= self._lengths[slot]
-        for term in set(self._terms.pop(slot).split()):
+        terms = self._terms.pop(slot)
+        self._text_bytes -= len(terms)
+        for term in set(terms.split()):
             self._frequency[term] -= 1
 
     def scores(self, terms: Iterable[str], size: int) -> Floats:
@@ -62,4 +66,4 @@ class Postings:
     @property
     def nbytes(self) -> int:
         """About how much memory the lists hold."""
-        return sum(16 * len(slots) + 300 for slots in self._slots.values())
+        return 300 * len(self._slots) + int(16 * self._total_length) + self._text_bytes

@@ -16,7 +16,7 @@ from mnemolog.schemas.topics import FEEDBACK, MEMORIES, partition_of
 from mnemolog.storage.arrow import from_arrow
 from mnemolog.storage.layout import Manifest, Views
 from mnemolog.storage.sql import literal
-from mnemolog.storage.table import LanceTable
+from mnemolog.storage.table import LanceTable, TableState
 
 DEFAULT_CACHE_BYTES = 512 * 1024 * 1024
 _TABLES = {MEMORIES: "memories", FEEDBACK: "usage"}
@@ -27,7 +27,9 @@ class _Entry:
     """A cached namespace, and the versions of the two tables that it was last compared with."""
 
     cache: NamespaceCache
-    versions: tuple[int, int] = (-1, -1)
+    memories: TableState | None = None
+    usage: TableState | None = None
+    nbytes: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -105,9 +107,10 @@ class ViewReader:
         """
         entry = self._entry(namespace)
         with entry.lock:
-            self._refresh(entry, namespace)
+            grown = self._refresh(entry, namespace)
             yield entry.cache
-        self._evict()
+        if grown:
+            self._evict()
 
     def _entry(self, namespace: Namespace) -> _Entry:
         manifest = self.manifest()
@@ -119,27 +122,35 @@ class ViewReader:
             self._entries.move_to_end(place)
             return entry
 
-    def _refresh(self, entry: _Entry, namespace: Namespace) -> None:
+    def _refresh(self, entry: _Entry, namespace: Namespace) -> bool:
+        """Bring a cached namespace up to date; whether there was anything to do."""
         partition, name = self.partition_of(namespace), encode_namespace(namespace)
         memories, usage = self.table(MEMORIES, partition), self.table(FEEDBACK, partition)
-        versions = (memories.version, usage.version)
-        if versions == entry.versions:
-            return
+        states = memories.state(entry.memories), usage.state(entry.usage)
+        memories_changed = _version(states[0]) != _version(entry.memories)
+        usage_changed = _version(states[1]) != _version(entry.usage)
         cache, ours = entry.cache, f"namespace = {literal(name)}"
-        if versions[1] != entry.versions[1]:
+        if usage_changed:
             since = f"_off >= {cache.usage_next_offset} AND outcome IS NULL AND memory_pk IS NOT NULL"
             cache.upsert_usage(from_arrow(usage.where(f"{ours} AND {since}")))
-        if versions[0] != entry.versions[0]:
+        if memories_changed:
             since = f"(_off >= {cache.next_offset} OR _fill > {cache.last_fill})"
             cache.upsert(memories.where(f"{ours} AND {since}"))
-        entry.versions = versions
+        entry.memories, entry.usage = states
+        if memories_changed or usage_changed:
+            entry.nbytes = cache.nbytes
+        return memories_changed or usage_changed
 
     def _evict(self) -> None:
         with self._lock:
-            sizes = {place: entry.cache.nbytes for place, entry in self._entries.items()}
+            sizes = {place: entry.nbytes for place, entry in self._entries.items()}
             total = sum(sizes.values())
             for place in list(self._entries)[:-1]:
                 if total <= self._cache_bytes:
                     return
                 total -= sizes[place]
                 del self._entries[place]
+
+
+def _version(state: TableState | None) -> int:
+    return -1 if state is None else state.version

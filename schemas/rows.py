@@ -118,6 +118,11 @@ def applied_pk(topic: str, partition: int) -> str:
     return f"@applied|{topic}|{partition}"
 
 
+def filled_pk(topic: str, partition: int) -> str:
+    """The primary key of the row that numbers the late vectors."""
+    return f"@filled|{topic}|{partition}"
+
+
 def slot_of(namespace: Namespace, key: str) -> str:
     """What a memory holds while it is the active one of `key`."""
     return f"{encode_namespace(namespace)}|{key}"

@@ -97,7 +97,7 @@ def connect(
     Raises:
         LogUnavailableError: no broker answers, or the topics are missing (`mnemolog init` makes them).
     """
-    from mnemolog.producers.kafka import KafkaLog  # noqa: PLC0415 an optional extra
+    from mnemolog.producers.kafka import KafkaLog
 
     commands = Commands(make_namespace(namespace), agent_id, thread_id, clock)
     model = resolve(embedder)

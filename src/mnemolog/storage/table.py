@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -13,12 +15,14 @@ import pyarrow as pa
 from mnemolog.schemas.errors import ViewError, ViewMissingError
 from mnemolog.schemas.filters import EVERYTHING, Node
 from mnemolog.schemas.matching import matches
-from mnemolog.schemas.rows import META_NAMESPACE, Row, applied_pk
+from mnemolog.schemas.rows import META_NAMESPACE, Row, applied_pk, filled_pk
 from mnemolog.storage.arrow import from_arrow, to_arrow
 from mnemolog.storage.sql import is_in, literal, to_sql
+from mnemolog.storage.upkeep import Upkeep
 
 _NEWER = "source._off > target._off OR (source._off = target._off AND source._fill > target._fill)"
 _CHUNK = 1_000
+_COARSEST_STAMP_NS = 100_000_000
 
 
 def connect_shard(uri: str | Path, storage_options: dict[str, str] | None = None) -> Any:
@@ -44,14 +48,29 @@ def _run(query: Any) -> pa.Table:
         raise ViewError(f"the view could not be read: {error}") from error
 
 
+def _meta_row(pk: str, offset: int, fill: int) -> Row:
+    return {"pk": pk, "namespace": META_NAMESPACE, "deleted": True, "_off": offset, "_fill": fill}
+
+
+@dataclass(frozen=True, slots=True)
+class TableState:
+    """A version of a table, by whichever process it was committed. `settled`: no other can have its stamp."""
+
+    version: int
+    stamp: int | None
+    settled: bool
+
+
 class LanceTable:
     """One table of one shard, fed by one partition of `topic`. It has one writer at a time."""
 
     def __init__(self, table: Any, topic: str, partition: int) -> None:
         self._table = table
         self._schema: pa.Schema = table.schema
-        self._mark = applied_pk(topic, partition)
-        self._fills = int(self._mark_row().get("_fill", 0))
+        self._versions_folder = Path(str(table.uri)) / "_versions"
+        self._applied_pk = applied_pk(topic, partition)
+        self._filled_pk = filled_pk(topic, partition)
+        self._upkeep = Upkeep(table)
 
     @classmethod
     def create(cls, shard: Any, name: str, schema: pa.Schema, topic: str, partition: int) -> LanceTable:
@@ -81,17 +100,30 @@ class LanceTable:
         """The LanceDB table itself, for searches and upkeep."""
         return self._table
 
-    @property
-    def version(self) -> int:
-        """Counts up with every commit, by whichever process."""
-        return int(self._table.version)
+    def state(self, known: TableState | None = None) -> TableState:
+        """The newest state; `known`, an earlier one, makes it cheap to see that nothing changed.
+
+        A folder's time stamp tells that in microseconds. File systems stamp coarsely, so a stamp that was
+        fresh when it was read proves nothing, and the version is read.
+        """
+        stamp = self._folder_stamp()
+        if known is not None and known.settled and stamp == known.stamp:
+            return known
+        settled = stamp is not None and time.time_ns() - stamp > _COARSEST_STAMP_NS
+        return TableState(int(self._table.version), stamp, settled)
+
+    def _folder_stamp(self) -> int | None:
+        try:
+            return self._versions_folder.stat().st_mtime_ns
+        except OSError:
+            return None
 
     def applied(self) -> int:
         """The next offset to apply: all before it are in the rows."""
-        return int(self._mark_row().get("_off", -1)) + 1
+        return int(self._meta(self._applied_pk).get("_off", -1)) + 1
 
-    def _mark_row(self) -> Row:
-        found = self.where(is_in("pk", [self._mark]), ["_off", "_fill"])
+    def _meta(self, pk: str) -> Row:
+        found = self.where(is_in("pk", [pk]), ["_off", "_fill"])
         return found.to_pylist()[0] if found.num_rows else {}
 
     def lookup(self, column: str, values: Collection[str]) -> list[Row]:
@@ -127,22 +159,12 @@ class LanceTable:
 
         A row that is there already at the same or a later offset stays: a stale writer changes nothing.
         """
-        self._merge([*rows, self._applied_row(offset)])
+        self._merge([*rows, _meta_row(self._applied_pk, offset, 0)])
 
     def fill(self, rows: Sequence[Row]) -> None:
         """Write rows whose vectors came late; a row that changed meanwhile stays."""
-        self._fills += 1
-        mark = self._applied_row(self.applied() - 1)
-        self._merge([{**row, "_fill": self._fills} for row in [*rows, mark]])
-
-    def _applied_row(self, offset: int) -> Row:
-        return {
-            "pk": self._mark,
-            "namespace": META_NAMESPACE,
-            "deleted": True,
-            "_off": offset,
-            "_fill": self._fills,
-        }
+        fill = int(self._meta(self._filled_pk).get("_fill", 0)) + 1
+        self._merge([*({**row, "_fill": fill} for row in rows), _meta_row(self._filled_pk, 0, fill)])
 
     def _merge(self, rows: Sequence[Row]) -> None:
         merge = self._table.merge_insert("pk").use_index(False)
@@ -151,3 +173,4 @@ class LanceTable:
             merge.execute(to_arrow(rows, self._schema), on_bad_vectors="null")
         except (OSError, RuntimeError, ValueError) as error:
             raise ViewError(f"the view could not be written: {error}") from error
+        self._upkeep.committed()
