@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mnemolog.processors.deadletters import keep_in
@@ -168,7 +169,5 @@ def open_owned_shard(
     log: Log, views: Views, manifest: Manifest, partition: int, embedder: Embedder | None, clock: Clock
 ) -> ShardWriter:
     """A shard's writer that shares the shard with other programs of this machine, one at a time."""
-    path = views.shard_path(manifest.generation, partition)
-    path.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(path / "writer.lock")
+    lock = FileLock(Path(views.shard_uri(manifest.generation, partition)) / "writer.lock")
     return open_shard(views, manifest, partition, embedder, keep_in(log, clock), lock)

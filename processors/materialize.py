@@ -69,10 +69,11 @@ class ShardWriter:
         """The first offset of `topic` that some view still needs."""
         return min(table.applied() for fold, table in self._views if fold.topic == topic)
 
-    def apply(self, topic: str, records: Sequence[StoredRecord]) -> None:
+    def apply(self, topic: str, records: Sequence[StoredRecord], since: int | None = None) -> None:
         """Fold `records`, which follow each other in the partition, into the views of `topic`.
 
-        What is applied already is skipped, so any redelivery is harmless.
+        What is applied already is skipped, so any redelivery is harmless. `since` says that from this offset
+        on up to the first of them the log has no records; offsets may be left out.
 
         Raises:
             ViewError: a view could not be written, or records before these were never applied; nothing of
@@ -82,7 +83,8 @@ class ShardWriter:
             return
         with self._lock:
             decoded, rejected = decode_all(records)
-            first, through = records[0].position.offset, records[-1].position.offset
+            first = records[0].position.offset if since is None else since
+            through = records[-1].position.offset
             for fold, table in self._views:
                 if fold.topic == topic:
                     self._apply(fold, table, decoded, rejected, first, through)

@@ -45,7 +45,7 @@ def ensure_live(views: Views, partitions: int, embedder: Embedder | None) -> Man
         EmbedderMismatchError: it was built with another embedder.
         ViewError: it was built for another number of partitions, or by other folds.
     """
-    if not (views.root / "current.json").exists():
+    if not views.exist:
         manifest = new_manifest(views.next_generation(), partitions, embedder)
         views.add(manifest)
         views.make_live(manifest.generation)

@@ -69,9 +69,6 @@ class ViewReader:
             return self._tables[place]
 
     def _open(self, manifest: Manifest, topic: str, partition: int) -> LanceTable:
-        path = self._views.shard_path(manifest.generation, partition)
-        if not path.exists():
-            raise ViewMissingError(f"nothing was applied to partition {partition} yet")
         return LanceTable.open(
             self._views.shard(manifest.generation, partition), _TABLES[topic], topic, partition
         )

@@ -8,12 +8,12 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mnemolog.schemas.errors import EmbedderMismatchError, InvalidInputError, ViewError, ViewMissingError
+from mnemolog.schemas.errors import EmbedderMismatchError, ViewError, ViewMissingError
+from mnemolog.storage.stores import open_store
 from mnemolog.storage.table import connect_shard
 
 POINTER = "current.json"
@@ -45,42 +45,44 @@ class Manifest:
 
 
 class Views:
-    """The views below one root folder."""
+    """The views below one root: a folder, or a bucket of an object store such as `s3://bucket/views`."""
 
     def __init__(self, root: str | Path) -> None:
-        if "://" in str(root):
-            raise InvalidInputError(f"views are kept in a folder, not at {root}", field="views")
-        self.root = Path(root)
-        self._current: tuple[tuple[int, int], Manifest] | None = None
+        self.root = str(root)
+        self._store = open_store(root)
+        self._current: tuple[object, Manifest] | None = None
+
+    @property
+    def exist(self) -> bool:
+        """Whether a generation is live."""
+        return self._store.stamp(POINTER) is not None
 
     def current(self) -> Manifest:
-        """The manifest of the live generation. Costs one `stat` while nothing flips.
+        """The manifest of the live generation. Cheap while nothing flips.
 
         Raises:
             ViewMissingError: no generation is live yet.
         """
-        pointer = self.root / POINTER
-        try:
-            stat = pointer.stat()
-        except FileNotFoundError:
+        stamp = self._store.stamp(POINTER)
+        if stamp is None:
             raise ViewMissingError(
                 f"there are no views at {self.root} yet; a worker, or mnemolog replay, makes them"
-            ) from None
-        stamp = (stat.st_ino, stat.st_mtime_ns)
+            )
         if self._current is None or self._current[0] != stamp:
-            self._current = (stamp, self.manifest(_read(pointer)["generation"]))
+            self._current = (stamp, self.manifest(self._read(POINTER)["generation"]))
         return self._current[1]
 
     def manifest(self, generation: str) -> Manifest:
-        """The manifest of a generation, live or not."""
-        try:
-            return Manifest(**_read(self.root / generation / MANIFEST))
-        except FileNotFoundError:
-            raise ViewMissingError(f"there is no generation {generation!r} at {self.root}") from None
+        """The manifest of a generation, live or not.
+
+        Raises:
+            ViewMissingError: there is no such generation.
+        """
+        return Manifest(**self._read(f"{generation}/{MANIFEST}"))
 
     def generations(self) -> list[str]:
         """The names of all generations, oldest first."""
-        return sorted(path.parent.name for path in self.root.glob(f"*/{MANIFEST}"))
+        return [name.split("/")[0] for name in self._store.names(MANIFEST)]
 
     def next_generation(self) -> str:
         """A name that sorts after all there are."""
@@ -88,48 +90,31 @@ class Views:
         return f"g{max(taken, default=0) + 1:06d}"
 
     def add(self, manifest: Manifest) -> None:
-        """Make the folder of a generation; it is not live yet."""
-        folder = self.root / manifest.generation
-        folder.mkdir(parents=True, exist_ok=True)
-        _write(folder / MANIFEST, asdict(manifest))
+        """Make a generation; it is not live yet."""
+        self._write(f"{manifest.generation}/{MANIFEST}", asdict(manifest))
 
     def make_live(self, generation: str) -> None:
-        """Flip the pointer, in one step that survives a crash; readers follow at their next call."""
+        """Flip the pointer, in one step that survives a crash; readers follow."""
         self.manifest(generation)
-        _write(self.root / POINTER, {"generation": generation})
+        self._write(POINTER, {"generation": generation})
 
-    def shard_path(self, generation: str, partition: int) -> Path:
-        """The folder of one shard."""
-        return self.root / generation / f"p{partition:02d}"
+    def shard_uri(self, generation: str, partition: int) -> str:
+        """Where the tables of one shard are; a folder is made if it is not there."""
+        return self._store.uri(f"{generation}/p{partition:02d}")
 
     def shard(self, generation: str, partition: int) -> Any:
-        """The database of one shard, made if it is not there."""
-        path = self.shard_path(generation, partition)
-        path.mkdir(parents=True, exist_ok=True)
-        return connect_shard(path)
+        """The database of one shard."""
+        return connect_shard(self.shard_uri(generation, partition))
 
+    def _read(self, name: str) -> dict[str, Any]:
+        data = self._store.read(name)
+        if data is None:
+            raise ViewMissingError(f"there is no {name} at {self.root}")
+        try:
+            document: dict[str, Any] = json.loads(data)
+        except ValueError as error:
+            raise ViewError(f"{self.root}/{name} can't be read: {error}") from error
+        return document
 
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        document: dict[str, Any] = json.loads(path.read_bytes())
-    except ValueError as error:
-        raise ViewError(f"{path.name} can't be read: {error}") from error
-    return document
-
-
-def _write(path: Path, document: dict[str, Any]) -> None:
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    with temporary.open("w") as file:
-        json.dump(document, file)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
-    _sync_folder(path.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    def _write(self, name: str, document: dict[str, Any]) -> None:
+        self._store.write(name, json.dumps(document).encode())

@@ -1,0 +1,158 @@
+"""Small documents beside the tables: in a folder, or in a bucket of an object store."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any, Protocol
+
+from mnemolog.schemas.errors import InvalidInputError, ViewError
+
+BUCKET_STAMP_SECONDS = 1.0
+"""How old a bucket's pointer may be: a reader follows a flip within this time."""
+
+
+class Store(Protocol):
+    """Reads and writes small documents by name; a write is whole or not at all."""
+
+    def read(self, name: str) -> bytes | None:
+        """The document, or None if there is none."""
+
+    def write(self, name: str, data: bytes) -> None:
+        """Put a document, durable on return."""
+
+    def stamp(self, name: str) -> object:
+        """Changes when the document does; None if there is none. Cheap."""
+
+    def names(self, ending: str) -> list[str]:
+        """The names that end so, sorted."""
+
+    def uri(self, name: str) -> str:
+        """Where LanceDB finds the folder `name`."""
+
+
+def open_store(root: str | Path) -> Store:
+    """The store at `root`: a folder, or `s3://bucket/prefix` (also gs://, az://; needs `mnemolog[s3]`).
+
+    Credentials, region and endpoint come from the environment, such as AWS_ENDPOINT.
+    """
+    if "://" not in str(root):
+        return FolderStore(Path(root))
+    return BucketStore(str(root))
+
+
+class FolderStore:
+    """A folder."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def read(self, name: str) -> bytes | None:
+        """See `Store.read`."""
+        try:
+            return (self._root / name).read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def write(self, name: str, data: bytes) -> None:
+        """See `Store.write`: a temporary file is synced, then takes the name in one step."""
+        path = self._root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+        with temporary.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+        _sync_folder(path.parent)
+
+    def stamp(self, name: str) -> object:
+        """See `Store.stamp`."""
+        try:
+            stat = (self._root / name).stat()
+        except FileNotFoundError:
+            return None
+        return stat.st_ino, stat.st_mtime_ns
+
+    def names(self, ending: str) -> list[str]:
+        """See `Store.names`; one folder deep."""
+        return sorted(path.relative_to(self._root).as_posix() for path in self._root.glob(f"*/*{ending}"))
+
+    def uri(self, name: str) -> str:
+        """See `Store.uri`."""
+        path = self._root / name
+        path.mkdir(parents=True, exist_ok=True)
+        return str(path)
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+class BucketStore:
+    """A bucket, or a prefix in one."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root.rstrip("/")
+        self._obstore, self._store = _connect(self._root)
+        self._stamps: dict[str, tuple[float, object]] = {}
+
+    def read(self, name: str) -> bytes | None:
+        """See `Store.read`."""
+        try:
+            return bytes(self._obstore.get(self._store, name).bytes())
+        except FileNotFoundError:
+            return None
+        except self._obstore.exceptions.BaseError as error:
+            raise ViewError(f"{self._root}/{name} can't be read: {error}") from error
+
+    def write(self, name: str, data: bytes) -> None:
+        """See `Store.write`."""
+        try:
+            self._obstore.put(self._store, name, data)
+        except self._obstore.exceptions.BaseError as error:
+            raise ViewError(f"{self._root}/{name} can't be written: {error}") from error
+        self._stamps.pop(name, None)
+
+    def stamp(self, name: str) -> object:
+        """See `Store.stamp`; asks the bucket at most once a second."""
+        now = time.monotonic()
+        asked, stamp = self._stamps.get(name, (-BUCKET_STAMP_SECONDS, None))
+        if stamp is None or now - asked >= BUCKET_STAMP_SECONDS:
+            stamp = self._etag(name)
+            self._stamps[name] = (now, stamp)
+        return stamp
+
+    def _etag(self, name: str) -> object:
+        try:
+            return self._obstore.head(self._store, name)["e_tag"]
+        except FileNotFoundError:
+            return None
+        except self._obstore.exceptions.BaseError as error:
+            raise ViewError(f"{self._root} can't be reached: {error}") from error
+
+    def names(self, ending: str) -> list[str]:
+        """See `Store.names`."""
+        found = [entry["path"] for batch in self._obstore.list(self._store) for entry in batch]
+        return sorted(path for path in found if path.endswith(ending) and path.count("/") == 1)
+
+    def uri(self, name: str) -> str:
+        """See `Store.uri`."""
+        return f"{self._root}/{name}"
+
+
+def _connect(root: str) -> tuple[Any, Any]:
+    try:
+        import obstore
+        from obstore.store import from_url
+    except ImportError:
+        raise InvalidInputError('views in a bucket need: pip install "mnemolog[s3]"', field="views") from None
+    try:
+        return obstore, from_url(root)
+    except obstore.exceptions.BaseError as error:
+        raise InvalidInputError(f"{root} is no store that can be used: {error}", field="views") from error
