@@ -1,0 +1,60 @@
+"""What is in a generation of views: to see whether two of them are equal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from mnemolog.processors.digest import Digest, digest_rows
+from mnemolog.processors.folds.port import Fold
+from mnemolog.processors.shards import FOLDS
+from mnemolog.schemas.errors import ViewMissingError
+from mnemolog.schemas.rows import Row
+from mnemolog.storage.layout import Views
+from mnemolog.storage.table import LanceTable
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """A generation's `digests` by table, and `applied`: (table, partition) → the next offset to apply.
+
+    Two generations that applied the same offsets of one log, with the same folds, have equal contents.
+    """
+
+    digests: dict[str, Digest]
+    applied: dict[tuple[str, int], int]
+
+    def differing(self, other: Contents) -> list[str]:
+        """The names of the tables whose digests differ."""
+        names = self.digests.keys() | other.digests.keys()
+        return sorted(name for name in names if self.digests.get(name) != other.digests.get(name))
+
+
+def read_contents(views: Views, generation: str) -> Contents:
+    """The contents of a generation, live or not. Reads every row once.
+
+    Raises:
+        ViewMissingError: there is no such generation.
+    """
+    partitions = views.manifest(generation).partitions
+    digests: dict[str, Digest] = {}
+    applied: dict[tuple[str, int], int] = {}
+    for fold in FOLDS:
+        tables = dict(_tables(views, generation, fold, partitions))
+        digests[fold.name] = digest_rows(_rows(tables))
+        applied |= {(fold.name, partition): table.applied() for partition, table in tables.items()}
+    return Contents(digests, applied)
+
+
+def _tables(views: Views, generation: str, fold: Fold, partitions: int) -> Iterator[tuple[int, LanceTable]]:
+    for partition in range(partitions):
+        try:
+            table = LanceTable.open(views.shard(generation, partition), fold.name, fold.topic, partition)
+        except ViewMissingError:
+            continue
+        yield partition, table
+
+
+def _rows(tables: dict[int, LanceTable]) -> Iterator[Row]:
+    for table in tables.values():
+        yield from table.scan()
