@@ -27,9 +27,9 @@ CHARS_PER_TOKEN = 64
 class MiniLMEmbedder:
     """Sentence vectors of all-MiniLM-L6-v2 (mean of the last hidden state over the tokens, length 1).
 
-    The same text gives the same bits in any batch on one machine. The model (about 160 MB) loads at the first
-    `embed`. Threads may share one embedder. With many texts from several threads, `threads=1` gives the most
-    texts/s; more make a single query quicker.
+    The same text gives the same bits in any batch on one machine. The model (180 MiB of memory, 235 while it
+    loads) is loaded by the first `embed`. Threads may share one embedder. For many texts from several threads
+    `threads=1` gives the most texts/s; more make a single query quicker.
     """
 
     dim = DIM
@@ -97,7 +97,7 @@ class _Model:
     """The loaded tokenizer and session."""
 
     def __init__(self, threads: int, max_length: int) -> None:
-        self._tokenizer = _load_tokenizer(max_length)
+        self._tokenizer = load_tokenizer(max_length)
         self._session = _load_session(threads)
         self._max_chars = max_length * CHARS_PER_TOKEN
 
@@ -142,10 +142,11 @@ def _of_length_one(sums: NDArray[np.float32]) -> NDArray[np.float32]:
     return unit
 
 
-def _load_tokenizer(max_length: int) -> Any:
+def load_tokenizer(max_length: int) -> Any:
+    """The model's `tokenizers.Tokenizer`, cutting at `max_length` tokens, not padding."""
     from tokenizers import Tokenizer
 
-    tokenizer = Tokenizer.from_file(str(_installed(*TOKENIZER_FILE)))
+    tokenizer = Tokenizer.from_file(str(installed(*TOKENIZER_FILE)))
     tokenizer.no_padding()
     tokenizer.enable_truncation(max_length)
     return tokenizer
@@ -159,11 +160,11 @@ def _load_session(threads: int) -> Any:
     options.log_severity_level = 3
     options.enable_mem_pattern = False  # a pattern is kept for every shape, and shapes vary here
     options.add_session_config_entry("session.force_spinning_stop", "1")  # idle threads burn no CPU
-    return onnxruntime.InferenceSession(str(_installed(*MODEL_FILE)), options, ["CPUExecutionProvider"])
+    return onnxruntime.InferenceSession(str(installed(*MODEL_FILE)), options, ["CPUExecutionProvider"])
 
 
-def _installed(distribution: str, file: str) -> Path:
-    """Where a file of an installed distribution is.
+def installed(distribution: str, file: str) -> Path:
+    """The path of `file` in an installed distribution.
 
     Raises:
         EmbeddingError: it is not installed.
