@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mnemolog.embedders import EmbedderSpec, resolve
+from mnemolog.embedders import CachedEmbedder, EmbedderSpec, resolve
 from mnemolog.memory import DEFAULT_WAIT_SECONDS, Memory
 from mnemolog.processors.inline import InlineRunner
 from mnemolog.producers.clock import utc_now
@@ -21,7 +21,7 @@ from mnemolog.schemas.namespaces import make_namespace
 from mnemolog.storage.layout import Views
 
 if TYPE_CHECKING:
-    from mnemolog.schemas.ports import Clock
+    from mnemolog.schemas.ports import Clock, Embedder
     from mnemolog.schemas.positions import Position
 
 DEFAULT_NAMESPACE = "default"
@@ -56,7 +56,7 @@ def open(  # noqa: A001 the public name
     home = Path(path)
     home.mkdir(parents=True, exist_ok=True)
     commands = Commands(make_namespace(namespace), agent_id, thread_id, clock)
-    model = resolve(embedder)
+    model = _cached(embedder)
     views = Views(home / VIEWS_FOLDER)
     log = EmbeddedLog(home / LOG_FILE, clock=clock)
     try:
@@ -100,11 +100,17 @@ def connect(
     from mnemolog.producers.kafka import KafkaLog
 
     commands = Commands(make_namespace(namespace), agent_id, thread_id, clock)
-    model = resolve(embedder)
+    model = _cached(embedder)
     log = KafkaLog(kafka)
     reader = ViewReader(Views(views), cache_bytes)
     queries = Queries(reader, commands.namespace, model, clock, new_id, weights)
     return Memory(log, queries, commands, _polling(reader), wait_seconds=wait_seconds, on_close=log.close)
+
+
+def _cached(spec: EmbedderSpec) -> Embedder | None:
+    """The embedder, asked once for each text among those in use; queries and rows share what it knows."""
+    model = resolve(spec)
+    return None if model is None else CachedEmbedder(model)
 
 
 def _polling(reader: ViewReader) -> Callable[[Position, float], bool]:
