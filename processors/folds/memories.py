@@ -6,19 +6,22 @@ import hashlib
 import json
 from typing import Any
 
-from mnemolog.schemas.analysis import analyze
-
+from mnemolog.processors.folds.forgetting import (
+    affected_by_forgotten,
+    affected_by_scope,
+    forget,
+    forget_scope,
+)
+from mnemolog.processors.folds.memory_rows import seen, stamped, superseded
 from mnemolog.processors.folds.port import Selection, Stamp
 from mnemolog.schemas import events as ev
 from mnemolog.schemas import topics
+from mnemolog.schemas.analysis import analyze
 from mnemolog.schemas.events import Event
-from mnemolog.schemas.filters import parse_filter
-from mnemolog.schemas.matching import matches
 from mnemolog.schemas.namespaces import encode_namespace
-from mnemolog.schemas.rows import MEMORY_FIELDS, Row, Rows, embed_text, event_pk, memory_pk, slot_of
+from mnemolog.schemas.rows import Row, Rows, embed_text, memory_pk, slot_of
 
 _CONTENT = ("text", "kind", "importance", "key", "author", "source", "pinned", "expires_at")
-_KEPT_BY_TOMBSTONES = frozenset({"pk", "namespace", "id", "history"})
 
 
 class MemoriesFold:
@@ -33,7 +36,7 @@ class MemoriesFold:
     topic = topics.MEMORIES
 
     def affects(self, event: Event, rows: Rows) -> Selection:
-        """The event's own rows, the holder of its key, and the rows that forgotten ones had superseded."""
+        """The event's own rows, the holder of its key, and what forgetting leads to."""
         match event:
             case ev.MemoryRemembered():
                 return _affected_by_remembered(event)
@@ -42,10 +45,9 @@ class MemoriesFold:
             case ev.MemorySuperseded():
                 return _affected_by_superseded(event, rows)
             case ev.MemoryForgotten():
-                pks = frozenset(memory_pk(event.namespace, memory_id) for memory_id in event.memory_ids)
-                return Selection({"pk": pks, "successor": pks})
+                return affected_by_forgotten(event, rows)
             case ev.ScopeForgotten():
-                return _affected_by_scope(event, rows)
+                return affected_by_scope(event, rows)
         return Selection()
 
     def evolve(self, rows: Rows, event: Event, stamp: Stamp) -> dict[str, Row]:
@@ -58,10 +60,9 @@ class MemoriesFold:
             case ev.MemorySuperseded():
                 return _supersede(rows, event, stamp)
             case ev.MemoryForgotten():
-                pks = [memory_pk(event.namespace, memory_id) for memory_id in event.memory_ids]
-                return _forget(rows, pks, event, stamp)
+                return forget(rows, event, stamp)
             case ev.ScopeForgotten():
-                return _forget_scope(rows, event, stamp)
+                return forget_scope(rows, event, stamp)
         return {}
 
 
@@ -85,25 +86,10 @@ def _affected_by_superseded(event: ev.MemorySuperseded, rows: Rows) -> Selection
     )
 
 
-def _affected_by_scope(event: ev.ScopeForgotten, rows: Rows) -> Selection:
-    scope = (encode_namespace(event.namespace), parse_filter(event.filter))
-    lookups = {"pk": frozenset({event_pk(event)}), "successor": frozenset(_in_scope(event, rows))}
-    return Selection(lookups, scope)
-
-
-def _in_scope(event: ev.ScopeForgotten, rows: Rows) -> list[str]:
-    node, namespace = parse_filter(event.filter), encode_namespace(event.namespace)
-    return [
-        pk
-        for pk, row in rows.items()
-        if row["namespace"] == namespace and not row["deleted"] and matches(node, row)
-    ]
-
-
 def _remember(rows: Rows, event: ev.MemoryRemembered, stamp: Stamp) -> dict[str, Row]:
     pk = memory_pk(event.namespace, event.memory_id)
     known = rows.get(pk)
-    if known is not None and _seen(known, event):
+    if known is not None and seen(known, event):
         return {}
     row = _remembered_row(known, event, stamp)
     if row is known:
@@ -111,7 +97,7 @@ def _remember(rows: Rows, event: ev.MemoryRemembered, stamp: Stamp) -> dict[str,
     changed, slot = {pk: row}, row["slot"]
     for other, holder in rows.items():
         if other != pk and slot is not None and holder["slot"] == slot:
-            changed[other] = _superseded_row(holder, event.memory_id, pk, event, stamp)
+            changed[other] = superseded(holder, event.memory_id, pk, event, stamp)
     return changed
 
 
@@ -151,12 +137,12 @@ def _new_row(known: Row | None, event: ev.MemoryRemembered, stamp: Stamp, origin
         "embed_error": None,
         "vector": None,
     }
-    return _stamped(_indexed(row), event, stamp)
+    return stamped(_indexed(row), event, stamp)
 
 
 def _put(known: Row, event: ev.MemoryRemembered, stamp: Stamp, origin: str) -> Row:
     row = {**_activated(known, event), **_content(event), "origin": origin, "updated_at": event.occurred_at}
-    return _stamped(_reindexed(known, row), event, stamp)
+    return stamped(_reindexed(known, row), event, stamp)
 
 
 def _activated(known: Row, event: ev.MemoryRemembered) -> Row:
@@ -166,7 +152,7 @@ def _activated(known: Row, event: ev.MemoryRemembered) -> Row:
 
 def _touched(known: Row, event: ev.MemoryRemembered, stamp: Stamp) -> Row:
     touched_at = max(known["touched_at"] or known["occurred_at"], event.occurred_at)
-    return _stamped({**known, "touched_at": touched_at, "expires_at": event.expires_at}, event, stamp)
+    return stamped({**known, "touched_at": touched_at, "expires_at": event.expires_at}, event, stamp)
 
 
 def _content(event: ev.MemoryRemembered) -> Row:
@@ -204,7 +190,7 @@ def _reindexed(known: Row, row: Row) -> Row:
 def _update(rows: Rows, event: ev.MemoryUpdated, stamp: Stamp) -> dict[str, Row]:
     pk = memory_pk(event.namespace, event.memory_id)
     known = rows.get(pk)
-    if known is None or known["deleted"] or _seen(known, event):
+    if known is None or known["deleted"] or seen(known, event):
         return {}
     changes: dict[str, Any] = dict(event.changes)
     if "tags" in changes:
@@ -212,17 +198,17 @@ def _update(rows: Rows, event: ev.MemoryUpdated, stamp: Stamp) -> dict[str, Row]
     if "metadata" in changes:
         changes["metadata"] = _canonical(changes["metadata"])
     row = {**known, **changes, "updated_at": event.occurred_at}
-    return {pk: _stamped(_reindexed(known, row), event, stamp, event.reason)}
+    return {pk: stamped(_reindexed(known, row), event, stamp, event.reason)}
 
 
 def _supersede(rows: Rows, event: ev.MemorySuperseded, stamp: Stamp) -> dict[str, Row]:
     pk, by = memory_pk(event.namespace, event.memory_id), memory_pk(event.namespace, event.by)
     old, new = rows.get(pk), rows.get(by)
-    if old is None or new is None or old["deleted"] or new["deleted"] or _seen(old, event):
+    if old is None or new is None or old["deleted"] or new["deleted"] or seen(old, event):
         return {}
     if _leads_to(rows, by, pk):
         return {}
-    return {pk: _superseded_row(old, event.by, by, event, stamp, event.reason)}
+    return {pk: superseded(old, event.by, by, event, stamp, event.reason)}
 
 
 def _leads_to(rows: Rows, start: str, target: str) -> bool:
@@ -236,64 +222,3 @@ def _leads_to(rows: Rows, start: str, target: str) -> bool:
         row = rows.get(at)
         at = row["successor"] if row else None
     return False
-
-
-def _superseded_row(
-    row: Row, by_id: str, by_pk: str, event: Event, stamp: Stamp, reason: str | None = None
-) -> Row:
-    row = {**row, "superseded_by": by_id, "successor": by_pk, "slot": None}
-    return _stamped(row, event, stamp, reason)
-
-
-def _forget(
-    rows: Rows, pks: list[str], event: ev.MemoryForgotten | ev.ScopeForgotten, stamp: Stamp
-) -> dict[str, Row]:
-    gone = {pk for pk in pks if pk in rows and not rows[pk]["deleted"] and not _seen(rows[pk], event)}
-    changed = {pk: _tombstone(rows[pk], event, stamp) for pk in gone}
-    for pk, row in rows.items():
-        if row["successor"] in gone and pk not in gone:
-            changed[pk] = _relinked(row, rows, gone, event, stamp)
-    return changed
-
-
-def _forget_scope(rows: Rows, event: ev.ScopeForgotten, stamp: Stamp) -> dict[str, Row]:
-    """Forgets what is in scope and leaves a mark, so that the event given again spares what came since."""
-    mark = event_pk(event)
-    if mark in rows:
-        return {}
-    nothing = dict.fromkeys((field.name for field in MEMORY_FIELDS), None)
-    blank: Row = {**nothing, "pk": mark, "namespace": encode_namespace(event.namespace), "history": []}
-    return {**_forget(rows, _in_scope(event, rows), event, stamp), mark: _tombstone(blank, event, stamp)}
-
-
-def _relinked(row: Row, rows: Rows, gone: set[str], event: Event, stamp: Stamp) -> Row:
-    """The row once its successors in `gone` are forgotten: the next one that is left, or active again."""
-    at: str | None = row["successor"]
-    while at is not None and at in gone:
-        at, by_id = rows[at]["successor"], rows[at]["superseded_by"]
-    if at is not None:
-        return _superseded_row(row, by_id, at, event, stamp)
-    slot = None if row["key"] is None else f"{row['namespace']}|{row['key']}"
-    row = {**row, "superseded_by": None, "successor": None, "slot": slot}
-    return _stamped(row, event, stamp)
-
-
-def _tombstone(row: Row, event: ev.MemoryForgotten | ev.ScopeForgotten, stamp: Stamp) -> Row:
-    emptied = {name: value if name in _KEPT_BY_TOMBSTONES else None for name, value in row.items()}
-    return _stamped({**emptied, "deleted": True}, event, stamp, event.reason)
-
-
-def _seen(row: Row, event: Event) -> bool:
-    return any(change["event_id"] == event.event_id for change in row["history"])
-
-
-def _stamped(row: Row, event: Event, stamp: Stamp, reason: str | None = None) -> Row:
-    change = {
-        "event_id": event.event_id,
-        "type": event.type,
-        "occurred_at": event.occurred_at,
-        "offset": stamp.offset,
-        "agent_id": event.agent_id,
-        "reason": reason,
-    }
-    return {**row, "history": [*row["history"], change], "_off": stamp.offset, "_fill": 0}

@@ -66,9 +66,9 @@ def _count(rows: Rows, event: ev.FeedbackGiven, stamp: Stamp) -> dict[str, Row]:
     recall_id = event.recall_id or event.event_id
     for memory_id, outcome in _said(event).items():
         said_pk = outcome_pk(event.namespace, recall_id, memory_id)
-        before = _live(rows, said_pk)
-        if before is not None and before["outcome"] == outcome:
-            continue
+        before = rows.get(said_pk)
+        if before is not None and (before["deleted"] or before["outcome"] == outcome):
+            continue  # what was said before the memory was forgotten is not said of a later one of its id
         pk = memory_pk(event.namespace, memory_id)
         counts = _live(rows, pk) or _row(event, memory_id, pk, stamp)
         changed[said_pk] = {

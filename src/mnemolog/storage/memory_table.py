@@ -34,12 +34,12 @@ class MemoryTable:
         """Every row, tombstones included."""
         return (dict(row) for row in list(self._rows.values()))
 
-    def pending(self, limit: int) -> list[Row]:
-        """Up to `limit` live rows that still lack their vector."""
+    def pending(self, limit: int, skip: int = 0) -> list[Row]:
+        """Up to `limit` live rows that still lack their vector, after the first `skip` of them."""
         lacking = [
             dict(row) for row in self._rows.values() if not row["deleted"] and row.get("vector") is None
         ]
-        return lacking[:limit]
+        return lacking[skip : skip + limit]
 
     def commit(self, rows: Sequence[Row], offset: int) -> None:
         """Write `rows` and the applied offset; rows at the same or a later offset stay."""
