@@ -1,0 +1,125 @@
+"""The topics on the brokers: made once, on purpose, with explicit settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from kafka import KafkaAdminClient
+from kafka.admin import ConfigResource, ConfigResourceType
+from kafka.errors import NoError, TopicAlreadyExistsError, for_code
+
+from mnemolog.producers.kafka_client import ClientSettings
+from mnemolog.schemas.errors import LogError
+from mnemolog.schemas.topics import DEFAULT_PARTITIONS, TOPIC_NAMES, TOPICS, TopicSpec
+
+
+@dataclass(frozen=True, slots=True)
+class TopicsReport:
+    """What `create_topics` made and found.
+
+    `other_partitions` names topics with another number of partitions than asked, `other_settings` those whose
+    settings could lose events (topic → setting → what it is now).
+    """
+
+    created: tuple[str, ...] = ()
+    found: tuple[str, ...] = ()
+    other_partitions: Mapping[str, int] = field(default_factory=dict)
+    other_settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    @property
+    def sound(self) -> bool:
+        """Whether mnemolog can use the topics as they are."""
+        return not self.other_partitions and not self.other_settings
+
+
+def create_topics(
+    bootstrap: str | Sequence[str],
+    partitions: int = DEFAULT_PARTITIONS,
+    replication: int = 1,
+    *,
+    timeout_seconds: float = 30.0,
+    options: Mapping[str, Any] | None = None,
+) -> TopicsReport:
+    """Make the topics that are missing; change nothing that is there.
+
+    Raises:
+        LogUnavailableError: no broker answers.
+        LogError: a broker refused a topic.
+    """
+    settings = ClientSettings(bootstrap, timeout_seconds, options or {})
+    admin = settings.make(KafkaAdminClient, request_timeout_ms=settings.timeout_ms)
+    try:
+        with settings.translated():
+            created = _create(admin, partitions, replication)
+            return _report(admin, created, partitions)
+    finally:
+        admin.close()
+
+
+def describe_topics(settings: ClientSettings, topics: Iterable[str]) -> dict[str, int]:
+    """Those of `topics` that exist, with their numbers of partitions."""
+    admin = settings.make(KafkaAdminClient, request_timeout_ms=settings.timeout_ms)
+    try:
+        with settings.translated():
+            return _describe(admin, topics)
+    finally:
+        admin.close()
+
+
+def _describe(admin: Any, topics: Iterable[str]) -> dict[str, int]:
+    found = admin.describe_topics(sorted(topics))
+    return {
+        topic["name"]: len(topic["partitions"]) for topic in found if for_code(topic["error_code"]) is NoError
+    }
+
+
+def _create(admin: Any, partitions: int, replication: int) -> tuple[str, ...]:
+    missing = sorted(TOPIC_NAMES - set(_describe(admin, TOPIC_NAMES)))
+    if not missing:
+        return ()
+    wanted = {spec.name: _creation(spec, partitions, replication) for spec in TOPICS if spec.name in missing}
+    answer = admin.create_topics(wanted, raise_errors=False)
+    admin.wait_for_topics([name for name in missing if _was_made(answer, name)])
+    return tuple(name for name in missing if _was_made(answer, name))
+
+
+def _creation(spec: TopicSpec, partitions: int, replication: int) -> dict[str, Any]:
+    safe = {"min.insync.replicas": "2"} if replication > 2 else {}
+    return {
+        "num_partitions": partitions,
+        "replication_factor": replication,
+        "configs": {**spec.config, **safe},
+    }
+
+
+def _was_made(answer: Mapping[str, Any], name: str) -> bool:
+    (topic,) = (topic for topic in answer["topics"] if topic["name"] == name)
+    error = for_code(topic["error_code"])
+    if error not in (NoError, TopicAlreadyExistsError):
+        raise LogError(f"the broker refused the topic {name}: {topic['error_message'] or error.__name__}")
+    return error is NoError
+
+
+def _report(admin: Any, created: tuple[str, ...], partitions: int) -> TopicsReport:
+    counts = _describe(admin, TOPIC_NAMES)
+    return TopicsReport(
+        created=created,
+        found=tuple(sorted(TOPIC_NAMES - set(created))),
+        other_partitions={name: count for name, count in sorted(counts.items()) if count != partitions},
+        other_settings=_other_settings(admin),
+    )
+
+
+def _other_settings(admin: Any) -> dict[str, dict[str, str]]:
+    resources = [ConfigResource(ConfigResourceType.TOPIC, spec.name) for spec in TOPICS]
+    described = admin.describe_configs(resources, config_filter="all")["topic"]
+    differences = {spec.name: _difference(described[spec.name], spec) for spec in TOPICS}
+    return {name: found for name, found in differences.items() if found}
+
+
+def _difference(described: Mapping[str, Mapping[str, str]], spec: TopicSpec) -> dict[str, str]:
+    return {
+        key: described[key]["value"] for key, value in spec.config.items() if described[key]["value"] != value
+    }
