@@ -1,0 +1,281 @@
+"""The facade for asyncio: the verbs of `Memory`, each in a thread, so that the event loop never waits."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypedDict, TypeVar, Unpack, overload
+
+from mnemolog.memory import DEFAULT_WAIT_SECONDS, Changes, Memory, RecallOptions, Receipts
+from mnemolog.opening import DEFAULT_NAMESPACE, connect, open  # noqa: A004 the public name
+from mnemolog.producers.arguments import RememberFields, UpdateFields
+from mnemolog.producers.commands import Ids
+from mnemolog.producers.receipts import Receipt
+from mnemolog.query.models import Hits, MemoryItem, Page
+from mnemolog.schemas.errors import ClosedError
+from mnemolog.schemas.filters import Filter
+from mnemolog.schemas.namespaces import Namespace
+from mnemolog.schemas.positions import Position
+
+if TYPE_CHECKING:
+    from mnemolog.embedders import EmbedderSpec
+    from mnemolog.query.scoring.weights import Weights
+    from mnemolog.schemas.ports import Clock
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+DEFAULT_THREADS = 8
+
+
+class OpenOptions(TypedDict, total=False):
+    """What `open` and `connect` take by name; see `mnemolog.open`."""
+
+    embedder: EmbedderSpec
+    agent_id: str | None
+    thread_id: str | None
+    weights: Weights | None
+    clock: Clock
+    cache_bytes: int
+    wait_seconds: float
+
+
+class Opening:
+    """An `AsyncMemory` on its way: await it, or enter it with `async with`."""
+
+    def __init__(self, make: Callable[[], Memory], threads: int) -> None:
+        self._make = make
+        self._threads = threads
+        self._entered: AsyncMemory | None = None
+
+    def __await__(self) -> Generator[Any, None, AsyncMemory]:
+        return self._open().__await__()
+
+    async def __aenter__(self) -> AsyncMemory:
+        self._entered = await self
+        return self._entered
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._entered is not None:
+            await self._entered.close()
+
+    async def _open(self) -> AsyncMemory:
+        threads = _threads(self._threads)
+        opening = threads.submit(self._make)
+        try:
+            return AsyncMemory(await asyncio.wrap_future(opening), threads)
+        except BaseException:
+            opening.add_done_callback(_close_unclaimed)
+            threads.shutdown(wait=False)
+            raise
+
+
+def _threads(number: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(number, thread_name_prefix="mnemolog-async")
+
+
+def _close_unclaimed(opening: Future[Memory]) -> None:
+    """Close what was opened for a caller that was cancelled meanwhile."""
+    if not opening.cancelled() and opening.exception() is None:
+        opening.result().close()
+
+
+class AsyncMemory:
+    """`Memory` for asyncio: the same verbs, arguments and errors.
+
+        async with mnemolog.AsyncMemory.open("./memory", namespace=("acme", "alice")) as memory:
+            await memory.remember("Alice is vegetarian", key="diet")
+
+    Calls run in up to eight threads of its own, any number of tasks may share it. A cancelled call ends at
+    once for its caller; a write that was under way may still reach the log, so give it an `id` if you mean to
+    repeat it. `close` lets calls that are under way finish, also when it is itself cancelled.
+    """
+
+    def __init__(self, memory: Memory, threads: ThreadPoolExecutor | None = None) -> None:
+        self._memory = memory
+        self._threads = threads or _threads(DEFAULT_THREADS)
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path,
+        namespace: str | Iterable[str] = DEFAULT_NAMESPACE,
+        *,
+        threads: int = DEFAULT_THREADS,
+        **options: Unpack[OpenOptions],
+    ) -> Opening:
+        """A memory in the folder `path`; see `mnemolog.open`. `threads` bounds the calls that run at once."""
+        return Opening(partial(open, path, namespace, **options), threads)
+
+    @classmethod
+    def connect(
+        cls,
+        kafka: str,
+        views: str | Path,
+        namespace: str | Iterable[str] = DEFAULT_NAMESPACE,
+        *,
+        threads: int = DEFAULT_THREADS,
+        **options: Unpack[OpenOptions],
+    ) -> Opening:
+        """A memory over Kafka; see `mnemolog.connect`. `threads` bounds the calls that run at once."""
+        return Opening(partial(connect, kafka, views, namespace, **options), threads)
+
+    @property
+    def namespace(self) -> Namespace:
+        """The namespace that this handle reads and writes."""
+        return self._memory.namespace
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Let calls under way finish, then close the memory. Closing twice is harmless."""
+        await asyncio.shield(asyncio.get_running_loop().run_in_executor(None, self._close))
+
+    def _close(self) -> None:
+        self._threads.shutdown(wait=True)
+        self._memory.close()
+
+    async def remember(self, text: str, **fields: Unpack[RememberFields]) -> Receipt:
+        """See `Memory.remember`."""
+        return await self._run(self._memory.remember, text, **fields)
+
+    async def remember_many(
+        self, items: Iterable[str | Mapping[str, Any]], **fields: Unpack[RememberFields]
+    ) -> Receipts:
+        """See `Memory.remember_many`. `items` is read in a thread."""
+        return await self._run(self._memory.remember_many, items, **fields)
+
+    async def update(self, id: str, **changes: Unpack[UpdateFields]) -> Receipt:  # noqa: A002
+        """See `Memory.update`."""
+        return await self._run(self._memory.update, id, **changes)
+
+    async def supersede(self, id: str, by: str, *, reason: str | None = None) -> Receipt:  # noqa: A002
+        """See `Memory.supersede`."""
+        return await self._run(self._memory.supersede, id, by, reason=reason)
+
+    async def forget(self, ids: Ids, *, reason: str | None = None) -> Receipt:
+        """See `Memory.forget`."""
+        return await self._run(self._memory.forget, ids, reason=reason)
+
+    async def forget_scope(
+        self,
+        filters: Filter | None = None,
+        *,
+        everything: bool = False,
+        reason: str | None = None,
+        dry_run: bool = False,
+    ) -> int:
+        """See `Memory.forget_scope`."""
+        return await self._run(
+            self._memory.forget_scope, filters, everything=everything, reason=reason, dry_run=dry_run
+        )
+
+    async def feedback(self, recall_id: str | None = None, *, used: Ids = (), ignored: Ids = ()) -> Receipt:
+        """See `Memory.feedback`."""
+        return await self._run(self._memory.feedback, recall_id, used=used, ignored=ignored)
+
+    @overload
+    async def recall(
+        self, query: str, *, group_by_kind: Literal[False] = ..., **options: Unpack[RecallOptions]
+    ) -> Hits: ...
+    @overload
+    async def recall(
+        self, query: str, *, group_by_kind: Literal[True], **options: Unpack[RecallOptions]
+    ) -> dict[str, Hits]: ...
+    async def recall(
+        self,
+        query: str,
+        *,
+        k: int = 5,
+        kinds: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+        filters: Filter | None = None,
+        threshold: float | None = None,
+        min_score: float = 0.0,
+        weights: Mapping[str, float] | None = None,
+        include_superseded: bool = False,
+        after: Position | str | None = None,
+        group_by_kind: bool = False,
+        now: datetime | None = None,
+    ) -> Hits | dict[str, Hits]:
+        """See `Memory.recall`."""
+        options: RecallOptions = {
+            "k": k,
+            "kinds": kinds,
+            "tags": tags,
+            "filters": filters,
+            "threshold": threshold,
+            "min_score": min_score,
+            "weights": weights,
+            "include_superseded": include_superseded,
+            "after": after,
+            "now": now,
+        }
+        if group_by_kind:
+            return await self._run(lambda: self._memory.recall(query, group_by_kind=True, **options))
+        return await self._run(lambda: self._memory.recall(query, **options))
+
+    async def get(self, id: str, *, after: Position | str | None = None) -> MemoryItem | None:  # noqa: A002
+        """See `Memory.get`."""
+        return await self._run(self._memory.get, id, after=after)
+
+    async def list(
+        self,
+        *,
+        limit: int = 20,
+        offset: int = 0,
+        kinds: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+        filters: Filter | None = None,
+        include_superseded: bool = False,
+        after: Position | str | None = None,
+    ) -> Page:
+        """See `Memory.list`."""
+        return await self._run(
+            self._memory.list,
+            limit=limit,
+            offset=offset,
+            kinds=kinds,
+            tags=tags,
+            filters=filters,
+            include_superseded=include_superseded,
+            after=after,
+        )
+
+    async def history(self, id: str) -> Changes:  # noqa: A002 the public name of the field
+        """See `Memory.history`."""
+        return await self._run(self._memory.history, id)
+
+    async def stats(self) -> dict[str, Any]:
+        """See `Memory.stats`."""
+        return await self._run(self._memory.stats)
+
+    async def lag(self) -> dict[str, int]:
+        """See `Memory.lag`."""
+        return await self._run(self._memory.lag)
+
+    async def wait(self, position: Position | str, timeout: float = DEFAULT_WAIT_SECONDS) -> None:
+        """See `Memory.wait`."""
+        await self._run(self._memory.wait, position, timeout)
+
+    async def _run(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """The result of `call`, made in a thread that sees this task's context variables."""
+        try:
+            future = self._threads.submit(copy_context().run, partial(call, *args, **kwargs))
+        except RuntimeError:
+            raise ClosedError("this handle was closed") from None
+        return await asyncio.wrap_future(future)
