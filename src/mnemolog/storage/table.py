@@ -71,6 +71,7 @@ class LanceTable:
         self._applied_pk = applied_pk(topic, partition)
         self._filled_pk = filled_pk(topic, partition)
         self._upkeep = Upkeep(table)
+        self._applied: tuple[int, int] | None = None
 
     @classmethod
     def create(cls, shard: Any, name: str, schema: pa.Schema, topic: str, partition: int) -> LanceTable:
@@ -120,7 +121,10 @@ class LanceTable:
 
     def applied(self) -> int:
         """The next offset to apply: all before it are in the rows."""
-        return int(self._meta(self._applied_pk).get("_off", -1)) + 1
+        version = int(self._table.version)
+        if self._applied is None or self._applied[0] != version:
+            self._applied = (version, int(self._meta(self._applied_pk).get("_off", -1)) + 1)
+        return self._applied[1]
 
     def _meta(self, pk: str) -> Row:
         found = self.where(is_in("pk", [pk]), ["_off", "_fill"])
@@ -159,18 +163,23 @@ class LanceTable:
 
         A row that is there already at the same or a later offset stays: a stale writer changes nothing.
         """
-        self._merge([*rows, _meta_row(self._applied_pk, offset, 0)])
+        before = self._applied
+        version = self._merge([*rows, _meta_row(self._applied_pk, offset, 0)])
+        if before is not None and version == before[0] + 1:
+            self._applied = (version, max(before[1], offset + 1))
+        self._upkeep.committed()
 
     def fill(self, rows: Sequence[Row]) -> None:
         """Write rows whose vectors came late; a row that changed meanwhile stays."""
         fill = int(self._meta(self._filled_pk).get("_fill", 0)) + 1
         self._merge([*({**row, "_fill": fill} for row in rows), _meta_row(self._filled_pk, 0, fill)])
+        self._upkeep.committed()
 
-    def _merge(self, rows: Sequence[Row]) -> None:
+    def _merge(self, rows: Sequence[Row]) -> int:
+        """Write rows where they are newer; the version that this made."""
         merge = self._table.merge_insert("pk").use_index(False)
         merge = merge.when_matched_update_all(where=_NEWER).when_not_matched_insert_all()
         try:
-            merge.execute(to_arrow(rows, self._schema), on_bad_vectors="null")
+            return int(merge.execute(to_arrow(rows, self._schema), on_bad_vectors="null").version)
         except (OSError, RuntimeError, ValueError) as error:
             raise ViewError(f"the view could not be written: {error}") from error
-        self._upkeep.committed()

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
-COMMITS_BETWEEN = 64
+COMMITS_BETWEEN = 24
 KEEP_VERSIONS = timedelta(minutes=10)
 _FRAGMENT_ROWS = 20_000
 _SCALAR_INDEX_ROWS = 20_000
@@ -25,7 +25,7 @@ class Upkeep:
         self._commits = 0
 
     def committed(self) -> None:
-        """Say that there was a commit; every 64th tidies up."""
+        """Say that there was a commit; every 24th tidies up."""
         self._commits += 1
         if self._commits >= COMMITS_BETWEEN:
             self.run()
