@@ -15,6 +15,7 @@ Unknown fields and operators are errors, never ignored.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
@@ -56,6 +57,7 @@ OPERATORS: Mapping[FieldType, frozenset[str]] = {
     "json": _EVERY | _ORDER | _SET | {"contains"},
 }
 _ALL_OPERATORS = frozenset().union(*OPERATORS.values())
+_JOINING = frozenset({"AND", "OR", "NOT"})
 MAX_DEPTH = 16
 
 
@@ -183,15 +185,22 @@ def _typed(name: str, kind: FieldType, value: Any) -> Any:
 
 
 def _parse_number(value: Any) -> float | int | None:
-    return (
-        value if isinstance(value, (int, float)) and not isinstance(value, bool) and value == value else None
-    )
+    """JSON has no infinity, and a view compares in 64 bits."""
+    try:
+        number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:
+        return None
+    return value if number else None
+
+
+def _parse_json(value: Any) -> str | float | bool | None:
+    return value if isinstance(value, (str, bool)) else _parse_number(value)
 
 
 def _parse_time(value: Any) -> Span | None:
     try:
         if isinstance(value, str):
-            value = date.fromisoformat(value) if len(value) == 10 else datetime.fromisoformat(value)
+            value = _from_iso(value)
         if isinstance(value, datetime):
             moment = as_utc(value)
             return Span(moment, moment)
@@ -203,13 +212,20 @@ def _parse_time(value: Any) -> Span | None:
     return None
 
 
+def _from_iso(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        return datetime.fromisoformat(text)
+
+
 _PARSERS: Mapping[FieldType, Callable[[Any], Any]] = {
     "string": lambda value: value if isinstance(value, str) else None,
     "tags": lambda value: value if isinstance(value, str) else None,
     "bool": lambda value: value if isinstance(value, bool) else None,
     "number": _parse_number,
     "time": _parse_time,
-    "json": lambda value: value if isinstance(value, (str, int, float, bool)) else None,
+    "json": _parse_json,
 }
 
 
@@ -217,7 +233,8 @@ def to_document(node: Node) -> dict[str, Any]:
     """The filter as plain JSON again, for an event: times in ISO form."""
     match node:
         case And(nodes):
-            return {"AND": [to_document(child) for child in nodes]} if nodes else {}
+            documents = [to_document(child) for child in nodes]
+            return _merged(documents) or ({"AND": documents} if documents else {})
         case Or(nodes):
             return {"OR": [to_document(child) for child in nodes]}
         case Not(child):
@@ -225,6 +242,18 @@ def to_document(node: Node) -> dict[str, Any]:
         case Compare():
             name = f"{node.field}.{node.path}" if node.path else node.field
             return {name: {node.op: _plain(node.value)}}
+
+
+def _merged(documents: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """All of them in one object, if it can say them: so that a filter does not get deeper than it was."""
+    merged: dict[str, Any] = {}
+    for document in documents:
+        for name, condition in document.items():
+            known = merged.get(name, {})
+            if name in merged and (name in _JOINING or known.keys() & condition.keys()):
+                return None
+            merged[name] = condition if name in _JOINING else {**known, **condition}
+    return merged
 
 
 def _plain(value: Any) -> Any:

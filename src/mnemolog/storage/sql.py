@@ -68,7 +68,7 @@ def _compare(node: Compare) -> str | None:
         return _tags(node)
     column = "(superseded_by IS NOT NULL)" if node.field == "superseded" else node.field
     if node.op == "exists":
-        return "true" if node.field == "superseded" else _null(column, wanted=not node.value)
+        return literal(node.value) if node.field == "superseded" else _null(column, wanted=not node.value)
     if node.op in ("ne", "nin"):
         positive = Compare(node.field, {"ne": "eq", "nin": "in"}[node.op], node.value, node.type)
         return f"({_compare(positive)}) IS NOT TRUE"

@@ -1,0 +1,20 @@
+"""How hard properties are tried: the same few examples in every run, more of them on demand."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+EFFORT = int(os.environ.get("MNEMOLOG_TEST_EFFORT", "1"))
+"""Multiplies the examples of every property; above 1 they are new ones in each run."""
+
+
+def examples(count: int) -> settings:
+    """Settings for a property that is tried with `count` examples."""
+    return settings(
+        max_examples=count * EFFORT,
+        derandomize=EFFORT == 1,
+        deadline=None,
+        suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    )
