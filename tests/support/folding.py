@@ -16,11 +16,12 @@ from mnemolog.processors.materialize import fold_batch
 from mnemolog.schemas import events as ev
 from mnemolog.schemas.codec import encode
 from mnemolog.schemas.events import Event
-from mnemolog.schemas.namespaces import Namespace
+from mnemolog.schemas.filters import parse_filter
+from mnemolog.schemas.namespaces import Namespace, encode_namespace
 from mnemolog.schemas.ports import ViewTable
 from mnemolog.schemas.positions import Position
 from mnemolog.schemas.records import StoredRecord
-from mnemolog.schemas.rows import Row, memory_pk
+from mnemolog.schemas.rows import Row, memory_pk, slot_of
 from mnemolog.storage.memory_table import MemoryTable
 
 ALICE: Namespace = ("acme", "alice")
@@ -117,6 +118,21 @@ class View:
             row["id"]: row for row in self.table.scan() if row["pk"] == memory_pk(namespace, str(row["id"]))
         }
         return {memory_id for memory_id in live if rows[memory_id]["superseded_by"] is None}
+
+    def slot_holders(self, key: str) -> list[str]:
+        """The ids that hold a key of ALICE."""
+        return [row["id"] for row in self.table.lookup("slot", [slot_of(ALICE, key)])]
+
+    def found_by_key(self, key: str) -> list[str]:
+        """The active memories of a key of ALICE, as a user asks for them."""
+        rows = self.table.select(encode_namespace(ALICE), parse_filter({"key": key, "superseded": False}))
+        return sorted(row["id"] for row in rows)
+
+    def unchanged_by(self, *events: Event) -> None:
+        """Apply events that must not change a single row."""
+        before = self.snapshot()
+        assert self.when(*events) == {}
+        assert self.snapshot() == before
 
     def snapshot(self) -> dict[str, Row]:
         """Every row in a form that compares exactly."""
