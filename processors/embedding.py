@@ -18,9 +18,13 @@ _PROBE = "mnemolog"
 
 @dataclass(slots=True)
 class Backoff:
-    """Pauses between attempts that double while they fail. `monotonic` is a clock in seconds."""
+    """Pauses between attempts that double while they fail, up to `longest` seconds.
+
+    `monotonic` is a clock in seconds.
+    """
 
     monotonic: Callable[[], float]
+    longest: float = LONGEST_PAUSE_SECONDS
     pause: float = 0.0
     until: float = 0.0
 
@@ -31,7 +35,7 @@ class Backoff:
 
     def failed(self) -> None:
         """Pause, twice as long as before."""
-        self.pause = min(max(self.pause * 2, FIRST_PAUSE_SECONDS), LONGEST_PAUSE_SECONDS)
+        self.pause = min(max(self.pause * 2, FIRST_PAUSE_SECONDS), self.longest)
         self.until = self.monotonic() + self.pause
 
     def succeeded(self) -> None:

@@ -136,8 +136,8 @@ class ShardWriter:
                 with self._lock:
                     table.fill(filled)
             done, failed = done + len(filled), failed + len(tried) - len(filled)
-            self._passed_over = self._passed_over + failed if tried else 0
-            self.lacks_vectors = self.lacks_vectors or bool(tried) or self._passed_over > 0
+            passed_over, self._passed_over = self._passed_over, self._passed_over + failed if tried else 0
+            self.lacks_vectors = self.lacks_vectors or bool(tried) or passed_over > 0
         return done, failed
 
 

@@ -1,0 +1,139 @@
+"""The partitions that a worker owns: their open shards, and what keeps these up to date."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Collection
+from concurrent.futures import Executor, ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+from mnemolog.processors.late_vectors import keep_filling
+from mnemolog.processors.materialize import ShardWriter
+from mnemolog.processors.partition_pump import Delivery, Gate, PartitionPump, Source
+from mnemolog.schemas.errors import LogError, ViewError
+from mnemolog.schemas.ports import Log
+
+PATIENCE_SECONDS = 8.0
+"""How long a batch in hand may still take when its partition is taken away."""
+
+LOOK_SECONDS = 5.0
+"""How often to look in the log for records that the transport did not bring."""
+
+logger = logging.getLogger(__name__)
+
+
+class Assignment:
+    """Opens shards when partitions come and closes them when they go. Lives on one event loop.
+
+    `open_shard` opens the shard of a partition number; a commit takes `batch` records at most.
+    """
+
+    def __init__(
+        self, open_shard: Callable[[int], ShardWriter], log: Log, *, threads: int, batch: int
+    ) -> None:
+        self._open_shard = open_shard
+        self._log = log
+        self._batch = batch
+        self._pumps: dict[Source, PartitionPump] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+        self._changing = asyncio.Lock()
+        self._appliers = ThreadPoolExecutor(threads, "apply")
+        self._fillers = ThreadPoolExecutor(1, "late-vectors")
+        self._helpers = ThreadPoolExecutor(2, "helper")
+
+    async def open(self, sources: Collection[Source], gate: Gate) -> None:
+        """Open the shards of `sources`, in place of those before.
+
+        Raises:
+            ViewError: a view could not be opened, or is ahead of the log.
+        """
+        async with self._changing:
+            await self._close()
+            await self._open(sources, gate)
+
+    async def close(self) -> None:
+        """Finish the batches in hand and let go of all shards."""
+        async with self._changing:
+            await self._close()
+
+    async def _open(self, sources: Collection[Source], gate: Gate) -> None:
+        writers, starts = await _call(self._helpers, self._prepare, sources)
+        apply, fill = partial(_call, self._appliers), partial(_call, self._fillers)
+        for source, start in starts.items():
+            writer = writers[source[1]]
+            self._pumps[source] = PartitionPump(source, start, writer, self._log, gate, apply, self._batch)
+        self._tasks = [asyncio.create_task(keep_filling(*item, fill)) for item in writers.items()]
+        self._tasks.append(asyncio.create_task(self._look_after()))
+        self._report(starts)
+
+    def _prepare(self, sources: Collection[Source]) -> tuple[dict[int, ShardWriter], dict[Source, int]]:
+        writers = {number: self._open_shard(number) for number in sorted({number for _, number in sources})}
+        starts = {source: writers[source[1]].next_offset(source[0]) for source in sorted(sources)}
+        ends = self._ends({topic for topic, _ in sources})
+        for source, start in starts.items():
+            check_not_ahead(source, start, ends[source])
+        return writers, starts
+
+    async def _close(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        pumps = list(self._pumps.values())
+        self._tasks, self._pumps = [], {}
+        await asyncio.gather(*(pump.close(PATIENCE_SECONDS) for pump in pumps))
+
+    def shut_down(self) -> None:
+        """Take no more work, for ever."""
+        for pool in (self._appliers, self._fillers, self._helpers):
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def deliver(self, source: Source, delivery: Delivery) -> None:
+        """Queue records of a source. Those of one that is not open are dropped: its owner reads them."""
+        pump = self._pumps.get(source)
+        if pump is not None:
+            pump.put(delivery)
+
+    def next_offsets(self) -> dict[Source, int]:
+        """What the views of each open source need next."""
+        return {source: pump.next_offset for source, pump in self._pumps.items()}
+
+    async def _look_after(self) -> None:
+        """Help pumps that stand still though the log has more: then the transport has let them down."""
+        before: dict[Source, int] = {}
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            try:
+                ends = await _call(self._helpers, self._ends, {topic for topic, _ in self._pumps})
+            except LogError:
+                continue
+            for source, pump in self._pumps.items():
+                if pump.idle and pump.next_offset < ends[source] and before.get(source) == pump.next_offset:
+                    pump.reach(ends[source])
+            before = self.next_offsets()
+
+    def _ends(self, topics: Collection[str]) -> dict[Source, int]:
+        return {
+            (topic, number): end for topic in topics for number, end in self._log.end_offsets(topic).items()
+        }
+
+    def _report(self, starts: dict[Source, int]) -> None:
+        owned = [f"{topic}/{number} from {start}" for (topic, number), start in starts.items()]
+        logger.info("owns %s", ", ".join(owned) or "no partition; stands by for one")
+
+
+def check_not_ahead(source: Source, next_offset: int, end: int) -> None:
+    """Refuse a view that has applied what the log does not hold.
+
+    Raises:
+        ViewError: the log was made anew, or another one is meant.
+    """
+    if next_offset > end:
+        raise ViewError(
+            f"the views have applied {source[0]}/{source[1]} up to offset {next_offset}, but the log ends at "
+            f"{end}: it is another one, or was made anew. Give it views of its own, or run: mnemolog replay"
+        )
+
+
+async def _call(executor: Executor, function: Callable[..., Any], *arguments: Any) -> Any:
+    return await asyncio.get_running_loop().run_in_executor(executor, function, *arguments)

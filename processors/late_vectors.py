@@ -1,0 +1,56 @@
+"""Vectors that come late: rows whose embedding failed are tried again, beside the stream of events."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from typing import Protocol, TypeAlias
+
+from mnemolog.processors.embedding import Backoff
+
+LOOK_SECONDS = 1.0
+"""Between looks whether something waits."""
+
+LONGEST_PAUSE_SECONDS = 10.0
+"""An embedder that is down is noticed to be back within this time."""
+
+logger = logging.getLogger(__name__)
+
+
+class Fillable(Protocol):
+    """What this asks of `materialize.ShardWriter`."""
+
+    @property
+    def lacks_vectors(self) -> bool:
+        """Whether rows may be waiting."""
+
+    def fill_pending(self) -> tuple[int, int]:
+        """Embed some rows whose vectors are missing: (how many are done, how many failed)."""
+
+
+InThread: TypeAlias = Callable[[Callable[[], tuple[int, int]]], Awaitable[tuple[int, int]]]
+
+
+async def keep_filling(partition: int, shard: Fillable, in_thread: InThread) -> None:
+    """Fill in what a shard's rows lack, for ever: at once while it works, else with growing pauses."""
+    backoff = Backoff(time.monotonic, LONGEST_PAUSE_SECONDS)
+    while True:
+        if not (shard.lacks_vectors and backoff.due):
+            await asyncio.sleep(LOOK_SECONDS)
+            continue
+        done, failed = await _attempt(partition, shard, in_thread)
+        if failed and not done:
+            backoff.failed()
+        if done:
+            backoff.succeeded()
+            logger.info("partition %d: %d late vectors filled in", partition, done)
+
+
+async def _attempt(partition: int, shard: Fillable, in_thread: InThread) -> tuple[int, int]:
+    try:
+        return await in_thread(shard.fill_pending)
+    except Exception as error:  # noqa: BLE001 late vectors are never a reason to stop
+        logger.warning("partition %d: late vectors have to wait: %s", partition, error)
+        return 0, 1

@@ -1,0 +1,214 @@
+"""The worker: keeps views up with a Kafka log until it is told to stop. The write side's composition root."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import signal
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mnemolog.broker_watch import wait_for_broker, watch_broker
+from mnemolog.embedders import resolve
+from mnemolog.processors.app import WorkerApp, build_app
+from mnemolog.processors.assignment import Assignment
+from mnemolog.processors.deadletters import keep_in
+from mnemolog.processors.embedding import Backoff
+from mnemolog.processors.partition_pump import BATCH, EMBEDDED_BATCH
+from mnemolog.processors.shards import FED_TOPICS, ensure_live, open_shard
+from mnemolog.producers.clock import utc_now
+from mnemolog.producers.kafka import KafkaLog
+from mnemolog.schemas.errors import LogError, LogUnavailableError, MnemologError, ViewError
+from mnemolog.storage.layout import Manifest, Views
+from mnemolog.worker_logging import configure_logging
+
+if TYPE_CHECKING:
+    from mnemolog.processors.materialize import ShardWriter
+    from mnemolog.schemas.ports import Embedder, Log
+
+GROUP = "mnemolog"
+START_PATIENCE_SECONDS = 60.0
+STOP_PATIENCE_SECONDS = 10.0
+LONGEST_PAUSE_SECONDS = 10.0
+_POLL_SECONDS = 0.1
+_FLIP_SECONDS = 1.0
+
+logger = logging.getLogger(__name__)
+
+
+def run_worker(
+    *,
+    kafka: str,
+    views: str | Path,
+    embedder: Embedder | None = None,
+    group: str = GROUP,
+    stop: threading.Event | None = None,
+) -> int:
+    """Apply what is appended to the brokers `kafka` (`HOST:PORT[,…]`) to the views below `views`.
+
+    Runs until SIGTERM or SIGINT, or until `stop` is set. Workers of one `group` share the partitions. Returns
+    the exit code: 0 after a clean stop, 1 if it can't go on; the log on stderr says why and what to do.
+    """
+    configure_logging()
+    ending = stop or threading.Event()
+    _stop_on_signals(ending)
+    try:
+        wait_for_broker(kafka, START_PATIENCE_SECONDS, ending)
+        threading.Thread(target=watch_broker, args=(kafka, ending), daemon=True).start()
+        log = KafkaLog(kafka)
+        try:
+            _Worker(kafka, log, Views(views), embedder, group, ending).run()
+        finally:
+            log.close()
+    except MnemologError as error:
+        logger.error("%s", error)  # noqa: TRY400 the message says it all
+        return 1
+    finally:
+        ending.set()
+    logger.info("stopped")
+    return 0
+
+
+def _stop_on_signals(stop: threading.Event) -> None:
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: stop.set())
+
+
+class _Worker:
+    """Runs one Faust app after the other: a new one when the live generation flips, or when one crashed.
+
+    As the views know how far they are, starting anew is always safe.
+    """
+
+    def __init__(
+        self, kafka: str, log: Log, views: Views, embedder: Embedder | None, group: str, stop: threading.Event
+    ) -> None:
+        self._kafka = kafka
+        self._log = log
+        self._views = views
+        self._embedder = embedder
+        self._group = group
+        self._stop = stop
+
+    def run(self) -> None:
+        """Work until told to stop.
+
+        Raises:
+            MnemologError: what only a person can put right.
+        """
+        partitions = shared_partitions(self._log, self._kafka)
+        backoff = Backoff(time.monotonic, LONGEST_PAUSE_SECONDS)
+        with tempfile.TemporaryDirectory(prefix="mnemolog-worker-") as state:
+            while not self._stop.is_set():
+                manifest = ensure_live(self._views, partitions, self._embedder)
+                self._announce(manifest)
+                crash = asyncio.run(self._serve(manifest, Path(state)))
+                if crash is None:
+                    backoff.succeeded()
+                else:
+                    backoff.failed()
+                    _report(crash, backoff.pause)
+                    self._stop.wait(backoff.pause)
+
+    def _announce(self, manifest: Manifest) -> None:
+        logger.info(
+            "kafka=%s group=%s views=%s generation=%s embedder=%s",
+            self._kafka,
+            self._group,
+            self._views.root,
+            manifest.generation,
+            manifest.embedder or "none",
+        )
+
+    async def _serve(self, manifest: Manifest, state: Path) -> BaseException | None:
+        """Run an app until it has to end: what it crashed with, if it did."""
+        assignment = Assignment(
+            partial(self._open, manifest),
+            self._log,
+            threads=manifest.partitions,
+            batch=EMBEDDED_BATCH if self._embedder else BATCH,
+        )
+        app = build_app(self._kafka, self._group, state, assignment)
+        starting = asyncio.create_task(app.start())
+        flip = asyncio.create_task(self._wait_for_flip(manifest))
+        try:
+            while not (self._stop.is_set() or flip.done() or _crash_of(app, starting)):
+                await asyncio.sleep(_POLL_SECONDS)
+        finally:
+            flip.cancel()
+            await _shut_down(app, starting, assignment)
+        return _crash_of(app, starting)
+
+    async def _wait_for_flip(self, manifest: Manifest) -> None:
+        current = manifest
+        while current.generation == manifest.generation:
+            await asyncio.sleep(_FLIP_SECONDS)
+            with suppress(ViewError):
+                current = await asyncio.to_thread(self._views.current)
+        logger.info("the live generation is now %s", current.generation)
+
+    def _open(self, manifest: Manifest, partition: int) -> ShardWriter:
+        return open_shard(self._views, manifest, partition, self._embedder, keep_in(self._log, utc_now))
+
+
+def shared_partitions(log: Log, kafka: str) -> int:
+    """How many partitions the topics have.
+
+    Raises:
+        LogError: they are not there, or differ.
+    """
+    try:
+        counts = {topic: log.partitions(topic) for topic in FED_TOPICS}
+    except LogUnavailableError as error:
+        raise LogError(f"{error}. To make the topics: mnemolog init --kafka {kafka}") from error
+    if len(set(counts.values())) != 1:
+        raise LogError(f"the topics must have the same number of partitions, and have {counts}")
+    return next(iter(counts.values()))
+
+
+def _crash_of(app: WorkerApp, starting: asyncio.Task[None]) -> BaseException | None:
+    if starting.done() and not starting.cancelled() and starting.exception():
+        return starting.exception()
+    reason: BaseException | None = app.crash_reason
+    return reason
+
+
+def _report(crash: BaseException, pause: float) -> None:
+    if isinstance(crash, ViewError):
+        raise crash
+    logger.warning("starting anew in %.1f s after %s: %s", pause, type(crash).__name__, crash)
+
+
+async def _shut_down(app: WorkerApp, starting: asyncio.Task[None], assignment: Assignment) -> None:
+    await assignment.close()
+    try:
+        await asyncio.wait_for(app.stop(), STOP_PATIENCE_SECONDS)
+    except TimeoutError:
+        logger.warning("Kafka did not let go in time; leaving without saying goodbye")
+    starting.cancel()
+    assignment.shut_down()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The worker as a program of its own, for tests and containers."""
+    parser = argparse.ArgumentParser(prog="python -m mnemolog.worker", description=run_worker.__doc__)
+    parser.add_argument("--kafka", required=True)
+    parser.add_argument("--views", required=True)
+    parser.add_argument("--embedder", default="minilm")
+    parser.add_argument("--group", default=GROUP)
+    given = parser.parse_args(arguments)
+    embedder = resolve(given.embedder)
+    return run_worker(kafka=given.kafka, views=given.views, embedder=embedder, group=given.group)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
