@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mnemolog.processors.digest import Digest, digest_rows
 from mnemolog.processors.folds.port import Fold
@@ -24,10 +24,17 @@ class Contents:
     digests: dict[str, Digest]
     applied: dict[tuple[str, int], int]
 
-    def differing(self, other: Contents) -> list[str]:
-        """The names of the tables whose digests differ."""
-        names = self.digests.keys() | other.digests.keys()
-        return sorted(name for name in names if self.digests.get(name) != other.digests.get(name))
+    def differing(self, other: Contents, *, vectors: bool = True) -> list[str]:
+        """The names of the tables that differ; leave out the `vectors` where the models do."""
+        return sorted(
+            name
+            for name in self.digests.keys() | other.digests.keys()
+            if _compared(self.digests.get(name), vectors) != _compared(other.digests.get(name), vectors)
+        )
+
+
+def _compared(digest: Digest | None, vectors: bool) -> Digest | None:
+    return digest if vectors or digest is None else replace(digest, vectors="")
 
 
 def read_contents(views: Views, generation: str) -> Contents:

@@ -59,5 +59,12 @@ def encode_namespace(namespace: Namespace) -> str:
 
 
 def decode_namespace(text: str) -> Namespace:
-    """The namespace whose canonical text is `text`; `acme/alice` on a command line means two parts."""
-    return make_namespace(unquote(part, errors="strict") for part in text.split(SEPARATOR))
+    """The namespace whose canonical text is `text`; `acme/alice` on a command line means two parts.
+
+    Raises:
+        InvalidInputError: percent signs that stand for no UTF-8 text, or parts that can't be.
+    """
+    try:
+        return make_namespace(unquote(part, errors="strict") for part in text.split(SEPARATOR))
+    except UnicodeDecodeError:
+        raise InvalidInputError(f"not percent-encoded UTF-8: {text[:80]!r}", field="namespace") from None

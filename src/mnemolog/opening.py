@@ -17,6 +17,7 @@ from mnemolog.producers.ids import new_id
 from mnemolog.query.queries import Queries
 from mnemolog.query.reader import DEFAULT_CACHE_BYTES, ViewReader
 from mnemolog.query.scoring.weights import Weights
+from mnemolog.schemas.errors import LogUnavailableError
 from mnemolog.schemas.namespaces import make_namespace
 from mnemolog.storage.layout import Views
 
@@ -51,12 +52,11 @@ def open(  # noqa: A001 the public name
     Raises:
         InvalidInputError: a bad namespace or embedder.
         EmbedderMismatchError: the views hold the vectors of another model.
-        LogUnavailableError: the log can't be opened.
+        LogUnavailableError: the folder or the log can't be made or opened.
     """
-    home = Path(path)
-    home.mkdir(parents=True, exist_ok=True)
     commands = Commands(make_namespace(namespace), agent_id, thread_id, clock)
     model = _cached(embedder)
+    home = _made(Path(path))
     views = Views(home / VIEWS_FOLDER)
     log = EmbeddedLog(home / LOG_FILE, clock=clock)
     try:
@@ -75,6 +75,14 @@ def open(  # noqa: A001 the public name
 
     queries = Queries(ViewReader(views, cache_bytes), commands.namespace, model, clock, new_id, weights)
     return Memory(log, queries, commands, waiter, wait_seconds=wait_seconds, on_close=close)
+
+
+def _made(folder: Path) -> Path:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise LogUnavailableError(f"the folder {folder} can't be made: {error.strerror}") from error
+    return folder
 
 
 def connect(

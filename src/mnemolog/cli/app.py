@@ -1,0 +1,47 @@
+"""All commands together."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from mnemolog import __version__
+from mnemolog.cli import broker, deadletters, demo, forgetting, reading, replaying, upkeep, writing
+from mnemolog.cli.exits import describe_exit_codes
+from mnemolog.cli.shell import Shell
+
+_HELP = """Event-sourced memory for AI agents.
+
+Every command takes --path DIR, an embedded memory (default ./memory), or --kafka HOST:PORT with --views DIR;
+further --namespace, --embedder, --timeout and --json. Each also by a variable, as in MNEMOLOG_PATH.
+"""
+
+app = typer.Typer(
+    cls=Shell,
+    help=_HELP,
+    epilog=f"\b\nExit codes:\n{describe_exit_codes()}",
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+for module in (demo, upkeep, writing, reading, forgetting, replaying):
+    module.register(app)
+app.add_typer(deadletters.app, name="deadletters")
+app.add_typer(broker.app, name="broker")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
