@@ -64,7 +64,9 @@ class Assignment:
         for source, start in starts.items():
             writer = writers[source[1]]
             self._pumps[source] = PartitionPump(source, start, writer, self._log, gate, apply, self._batch)
-        self._tasks = [asyncio.create_task(keep_filling(*item, fill)) for item in writers.items()]
+        self._tasks = [
+            asyncio.create_task(keep_filling(number, writer, fill)) for number, writer in writers.items()
+        ]
         self._tasks.append(asyncio.create_task(self._look_after()))
         self._report(starts)
 

@@ -13,6 +13,14 @@ import pytest
 from kafka import KafkaAdminClient, TopicPartition
 from kafka.structs import OffsetAndMetadata
 from numpy.typing import NDArray
+from support.workers import (
+    WorkerProcess,
+    WorkerThread,
+    folded,
+    live,
+    wait_until,
+    wait_until_caught_up,
+)
 
 from mnemolog.broker import LocalBroker
 from mnemolog.embedders import CallableEmbedder, HashingEmbedder
@@ -27,14 +35,6 @@ from mnemolog.schemas.records import Record
 from mnemolog.schemas.topics import DEADLETTERS, FEEDBACK, MEMORIES
 from mnemolog.storage.layout import Views
 from mnemolog.worker import run_worker
-from tests.support.workers import (
-    WorkerProcess,
-    WorkerThread,
-    folded,
-    live,
-    wait_until,
-    wait_until_caught_up,
-)
 
 
 @pytest.fixture(scope="module")

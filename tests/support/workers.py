@@ -21,7 +21,7 @@ from mnemolog.schemas.rows import Row
 from mnemolog.storage.layout import Views
 from mnemolog.storage.memory_table import MemoryTable
 from mnemolog.worker import run_worker
-from tests.support.folding import snapshot
+from support.folding import snapshot
 
 PATIENCE = 60.0
 
