@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypedDict, TypeVar, Unpack, overload
 
-from mnemolog.memory import DEFAULT_WAIT_SECONDS, Changes, Memory, RecallOptions, Receipts
+from mnemolog.memory import Changes, Memory, RecallOptions, Receipts
 from mnemolog.opening import DEFAULT_NAMESPACE, connect, open  # noqa: A004 the public name
 from mnemolog.producers.arguments import RememberFields, UpdateFields
 from mnemolog.producers.commands import Ids
@@ -22,6 +22,7 @@ from mnemolog.schemas.errors import ClosedError
 from mnemolog.schemas.filters import Filter
 from mnemolog.schemas.namespaces import Namespace
 from mnemolog.schemas.positions import Position
+from mnemolog.session import DEFAULT_WAIT_SECONDS
 
 if TYPE_CHECKING:
     from mnemolog.embedders import EmbedderSpec

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypedDict, Unpack, overload
@@ -13,24 +13,18 @@ from mnemolog.producers.receipts import Receipt
 from mnemolog.query.models import Change, Hits, MemoryItem, Page
 from mnemolog.query.queries import Queries
 from mnemolog.schemas.codec import encode
-from mnemolog.schemas.errors import ClosedError, InvalidInputError, WaitTimeoutError
-from mnemolog.schemas.events import Envelope
+from mnemolog.schemas.errors import InvalidInputError
 from mnemolog.schemas.filters import Filter, parse_filter, to_document
 from mnemolog.schemas.namespaces import Namespace
-from mnemolog.schemas.positions import Position, parse_position
-from mnemolog.schemas.topics import FEEDBACK, check_topic
+from mnemolog.schemas.positions import Position
+from mnemolog.schemas.topics import FEEDBACK
+from mnemolog.session import DEFAULT_WAIT_SECONDS, LogSession
 
 if TYPE_CHECKING:
-    from mnemolog.schemas.ports import Log
-
-Waiter = Callable[[Position, float], bool]
-"""Waits until the views have applied a position, for so many seconds; False if they have not."""
+    pass
 
 Receipts: TypeAlias = list[Receipt]
 Changes: TypeAlias = list[Change]
-Positions: TypeAlias = list[Position]
-
-DEFAULT_WAIT_SECONDS = 30.0
 _FORGET_BATCH = 1_000
 
 
@@ -59,24 +53,10 @@ class Memory:
     LogError when an event could not be made durable, WaitTimeoutError when the views lag too far behind.
     """
 
-    def __init__(
-        self,
-        log: Log,
-        queries: Queries,
-        commands: Commands,
-        waiter: Waiter,
-        *,
-        wait_seconds: float = DEFAULT_WAIT_SECONDS,
-        on_close: Callable[[], None] = lambda: None,
-    ) -> None:
-        self._log = log
+    def __init__(self, session: LogSession, queries: Queries, commands: Commands) -> None:
+        self._session = session
         self._queries = queries
         self._commands = commands
-        self._waiter = waiter
-        self._wait_seconds = wait_seconds
-        self._on_close = on_close
-        self._written: dict[tuple[str, int], int] = {}
-        self._closed = False
 
     @property
     def namespace(self) -> Namespace:
@@ -93,9 +73,7 @@ class Memory:
 
     def close(self) -> None:
         """Release the log and the views. What was written stays; the views follow at the next open."""
-        if not self._closed:
-            self._closed = True
-            self._on_close()
+        self._session.close()
 
     def remember(self, text: str, **fields: Unpack[RememberFields]) -> Receipt:
         """Remember `text`, up to 64 KiB. See `Commands.remember` for the fields.
@@ -103,7 +81,7 @@ class Memory:
         With an `id` a retry is harmless; with a `key` the new memory supersedes the one that held the key.
         """
         event = self._commands.remember(text, **fields)
-        return Receipt(event.memory_id, self._append([event])[0])
+        return Receipt(event.memory_id, self._session.append([event])[0])
 
     def remember_many(
         self, items: Iterable[str | Mapping[str, Any]], **fields: Unpack[RememberFields]
@@ -113,7 +91,7 @@ class Memory:
         All are checked before any is appended.
         """
         events = [self._commands.remember(**_arguments(item, fields)) for item in items]
-        positions = self._append(events) if events else []
+        positions = self._session.append(events) if events else []
         return [Receipt(event.memory_id, at) for event, at in zip(events, positions, strict=True)]
 
     def update(self, id: str, **changes: Unpack[UpdateFields]) -> Receipt:  # noqa: A002 the public name of the field
@@ -123,7 +101,7 @@ class Memory:
             NotFoundError: there is no such memory in this namespace.
         """
         self._require(id)
-        return Receipt(id, self._append([self._commands.update(id, **changes)])[0])
+        return Receipt(id, self._session.append([self._commands.update(id, **changes)])[0])
 
     def supersede(self, id: str, by: str, *, reason: str | None = None) -> Receipt:  # noqa: A002
         """Let the memory `by` replace the memory `id`, which stays as history.
@@ -136,12 +114,12 @@ class Memory:
         self._require(id)
         if self._queries.leads_to(self._require(by), id):
             raise InvalidInputError(f"{by!r} was itself superseded by {id!r}", field="by")
-        return Receipt(id, self._append([event])[0])
+        return Receipt(id, self._session.append([event])[0])
 
     def forget(self, ids: Ids, *, reason: str | None = None) -> Receipt:
         """Forget one memory or several: their content leaves every view. Unknown ids are harmless."""
         event = self._commands.forget(ids, reason=reason)
-        return Receipt(event.memory_ids[0], self._append([event])[0])
+        return Receipt(event.memory_ids[0], self._session.append([event])[0])
 
     def forget_scope(
         self,
@@ -164,17 +142,17 @@ class Memory:
                 "name a filter, or pass everything=True to empty the namespace", field="filters"
             )
         node = parse_filter(filters)
-        self._settle()
+        self._session.settle()
         ids = self._queries.ids(node)
         if not dry_run:
-            self._append([self._commands.forget_scope(to_document(node), reason=reason)])
+            self._session.append([self._commands.forget_scope(to_document(node), reason=reason)])
             self._forget_usage(ids if filters else [], reason)
         return len(ids)
 
     def _forget_usage(self, ids: Sequence[str], reason: str | None) -> None:
         for start in range(0, len(ids), _FORGET_BATCH):
             event = self._commands.forget(ids[start : start + _FORGET_BATCH], reason=reason)
-            self._append_records([record for record in encode(event) if record.topic == FEEDBACK])
+            self._session.append_records([record for record in encode(event) if record.topic == FEEDBACK])
 
     def feedback(self, recall_id: str | None = None, *, used: Ids = (), ignored: Ids = ()) -> Receipt:
         """Say which of the memories that a recall showed were used and which were ignored.
@@ -182,7 +160,7 @@ class Memory:
         The same feedback on the same recall counts once, whoever gives it again and when.
         """
         event = self._commands.feedback(recall_id, used=used, ignored=ignored)
-        return Receipt(event.event_id, self._append([event])[0])
+        return Receipt(event.event_id, self._session.append([event])[0])
 
     @overload
     def recall(
@@ -219,7 +197,7 @@ class Memory:
         Nothing known yet is an empty list. An embedder that does not answer leaves keyword search, with a
         warning in the hits.
         """
-        self._settle(after)
+        self._session.settle(after)
         ask = self._queries.question(
             query,
             k=k,
@@ -236,7 +214,7 @@ class Memory:
 
     def get(self, id: str, *, after: Position | str | None = None) -> MemoryItem | None:  # noqa: A002
         """The memory, superseded ones too; None if it is unknown, forgotten or expired."""
-        self._settle(after)
+        self._session.settle(after)
         return self._queries.get(id)
 
     def list(
@@ -251,7 +229,7 @@ class Memory:
         after: Position | str | None = None,
     ) -> Page:
         """A page of the memories that were selected, newest first, and how many there are in all."""
-        self._settle(after)
+        self._session.settle(after)
         return self._queries.page(
             limit=limit,
             offset=offset,
@@ -263,17 +241,17 @@ class Memory:
 
     def history(self, id: str) -> Changes:  # noqa: A002 the public name of the field
         """What happened to a memory, oldest first: when, by whom and why; of a forgotten one too."""
-        self._settle()
+        self._session.settle()
         return self._queries.history(id)
 
     def stats(self) -> dict[str, Any]:
         """Counts of this namespace, what the views were built with, and how far they lag behind the log."""
-        self._settle()
+        self._session.settle()
         return self._queries.stats() | {"lag": self.lag()}
 
     def lag(self) -> dict[str, int]:
         """Topic → how many events of this namespace's partition the views have not applied yet."""
-        return self._queries.lag(self._log)
+        return self._queries.lag(self._session.log)
 
     def wait(self, position: Position | str, timeout: float = DEFAULT_WAIT_SECONDS) -> None:
         """Wait until the views have applied `position`.
@@ -281,50 +259,11 @@ class Memory:
         Raises:
             WaitTimeoutError: they have not within `timeout` seconds. The event itself is safe in the log.
         """
-        at = parse_position(position)
-        check_topic(at.topic)
-        self._check_open()
-        if not self._waiter(at, timeout):
-            raise WaitTimeoutError(
-                f"the views have not applied {at} within {timeout:g} s; the event is safe in the log. "
-                "Is a worker running?"
-            )
-
-    def _settle(self, after: Position | str | None = None) -> None:
-        """Wait for what this handle wrote, and for `after`."""
-        self._check_open()
-        for (topic, partition), offset in list(self._written.items()):
-            self.wait(Position(topic, partition, offset), self._wait_seconds)
-            if self._written.get((topic, partition)) == offset:
-                self._written.pop((topic, partition), None)
-        if after is not None:
-            self.wait(after, self._wait_seconds)
-
-    def _append(self, events: Sequence[Envelope]) -> Positions:
-        """Append events; the position of each event's first record."""
-        encoded = [encode(event) for event in events]
-        positions = self._append_records([record for records in encoded for record in records])
-        firsts, at = [], 0
-        for records in encoded:
-            firsts.append(positions[at])
-            at += len(records)
-        return firsts
-
-    def _append_records(self, records: Sequence[Any]) -> Positions:
-        self._check_open()
-        positions = self._log.append(records)
-        for position in positions:
-            place = (position.topic, position.partition)
-            self._written[place] = max(self._written.get(place, -1), position.offset)
-        return positions
+        self._session.wait(position, timeout)
 
     def _require(self, memory_id: str) -> MemoryItem:
-        self._settle()
+        self._session.settle()
         return self._queries.require(memory_id)
-
-    def _check_open(self) -> None:
-        if self._closed:
-            raise ClosedError("this handle was closed")
 
 
 def _arguments(item: str | Mapping[str, Any], shared: Mapping[str, Any]) -> dict[str, Any]:

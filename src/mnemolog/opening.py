@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mnemolog.embedders import CachedEmbedder, EmbedderSpec, resolve
-from mnemolog.memory import DEFAULT_WAIT_SECONDS, Memory
+from mnemolog.memory import Memory
 from mnemolog.processors.inline import InlineRunner
 from mnemolog.producers.clock import utc_now
 from mnemolog.producers.commands import Commands
@@ -19,6 +19,7 @@ from mnemolog.query.reader import DEFAULT_CACHE_BYTES, ViewReader
 from mnemolog.query.scoring.weights import Weights
 from mnemolog.schemas.errors import LogUnavailableError
 from mnemolog.schemas.namespaces import make_namespace
+from mnemolog.session import DEFAULT_WAIT_SECONDS, LogSession
 from mnemolog.storage.layout import Views
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def open(  # noqa: A001 the public name
         return runner.wait_for_progress(at.topic, at.partition, at.offset, timeout)
 
     queries = Queries(ViewReader(views, cache_bytes), commands.namespace, model, clock, new_id, weights)
-    return Memory(log, queries, commands, waiter, wait_seconds=wait_seconds, on_close=close)
+    return Memory(LogSession(log, waiter, wait_seconds, close), queries, commands)
 
 
 def _made(folder: Path) -> Path:
@@ -112,7 +113,7 @@ def connect(
     log = KafkaLog(kafka)
     reader = ViewReader(Views(views), cache_bytes)
     queries = Queries(reader, commands.namespace, model, clock, new_id, weights)
-    return Memory(log, queries, commands, _polling(reader), wait_seconds=wait_seconds, on_close=log.close)
+    return Memory(LogSession(log, _polling(reader), wait_seconds, log.close), queries, commands)
 
 
 def _cached(spec: EmbedderSpec) -> Embedder | None:

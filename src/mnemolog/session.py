@@ -1,0 +1,97 @@
+"""Appending, and waiting until the views show it: what makes a handle see its own writes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from mnemolog.schemas.codec import encode
+from mnemolog.schemas.errors import ClosedError, WaitTimeoutError
+from mnemolog.schemas.events import Envelope
+from mnemolog.schemas.positions import Position, parse_position
+from mnemolog.schemas.records import Record
+from mnemolog.schemas.topics import check_topic
+
+if TYPE_CHECKING:
+    from mnemolog.schemas.ports import Log
+
+Waiter = Callable[[Position, float], bool]
+"""Waits until the views have applied a position, for so many seconds; False if they have not."""
+
+DEFAULT_WAIT_SECONDS = 30.0
+
+
+class LogSession:
+    """One handle's way to the log. It remembers what it wrote until the views have it. Threads may share it.
+
+    `wait_seconds` bounds how long `settle` waits; `on_close` releases what the handle owns.
+    """
+
+    def __init__(self, log: Log, waiter: Waiter, wait_seconds: float, on_close: Callable[[], None]) -> None:
+        self.log = log
+        self._waiter = waiter
+        self._wait_seconds = wait_seconds
+        self._on_close = on_close
+        self._written: dict[tuple[str, int], int] = {}
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def close(self) -> None:
+        """Release the log, once."""
+        if not self._closed:
+            self._closed = True
+            self._on_close()
+
+    def append(self, events: Sequence[Envelope]) -> list[Position]:
+        """Append events; the position of each event's first record."""
+        encoded = [encode(event) for event in events]
+        positions = self.append_records([record for records in encoded for record in records])
+        firsts, at = [], 0
+        for records in encoded:
+            firsts.append(positions[at])
+            at += len(records)
+        return firsts
+
+    def append_records(self, records: Sequence[Record]) -> list[Position]:
+        """Append records; their positions."""
+        self.check_open()
+        positions = self.log.append(records)
+        with self._lock:
+            for position in positions:
+                place = (position.topic, position.partition)
+                self._written[place] = max(self._written.get(place, -1), position.offset)
+        return positions
+
+    def wait(self, position: Position | str, timeout: float) -> None:
+        """Wait until the views have applied `position`.
+
+        Raises:
+            WaitTimeoutError: they have not within `timeout` seconds. The event itself is safe in the log.
+        """
+        at = parse_position(position)
+        check_topic(at.topic)
+        self.check_open()
+        if not self._waiter(at, timeout):
+            raise WaitTimeoutError(
+                f"the views have not applied {at} within {timeout:g} s; the event is safe in the log. "
+                "Is a worker running?"
+            )
+
+    def settle(self, after: Position | str | None = None) -> None:
+        """Wait for what this handle wrote, and for `after`."""
+        self.check_open()
+        with self._lock:
+            written = list(self._written.items())
+        for place, offset in written:
+            self.wait(Position(*place, offset), self._wait_seconds)
+            with self._lock:
+                if self._written.get(place) == offset:
+                    del self._written[place]
+        if after is not None:
+            self.wait(after, self._wait_seconds)
+
+    def check_open(self) -> None:
+        """Refuse to go on after `close`."""
+        if self._closed:
+            raise ClosedError("this handle was closed")
