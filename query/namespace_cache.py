@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from mnemolog.query.masks import Encoded, encode_column, mask_of
 from mnemolog.query.postings import Postings
+from mnemolog.query.scoring.english import shape_of
 from mnemolog.schemas.filters import Node
 from mnemolog.schemas.rows import Row
 from mnemolog.storage.arrow import vector_matrix
@@ -19,6 +21,19 @@ _NOT_KEPT = ("vector", "terms", "history", "origin", "slot", "successor", "_fill
 _FIRST_CAPACITY = 64
 _MAX_CHUNKS = 64
 _MAX_DECODED = 4_096
+SHAPE_FLAGS = ("asks", "has_date", "has_relative_time", "has_number")
+
+
+class Numbered:
+    """Numbers the distinct values of a column in the order they are met; None is −1."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, int] = {}
+
+    def numbers(self, values: Iterable[str | None]) -> list[int]:
+        """The number of each value."""
+        known = self.values
+        return [-1 if value is None else known.setdefault(value, len(known)) for value in values]
 
 
 class NamespaceCache:
@@ -30,6 +45,10 @@ class NamespaceCache:
 
     def __init__(self, dim: int | None) -> None:
         self.size = 0
+        self.changes = 0
+        self.live: tuple[Any, Any] | None = None
+        self.authors = Numbered()
+        self.threads = Numbered()
         self.next_offset = 0
         self.last_fill = 0
         self.postings = Postings()
@@ -57,6 +76,10 @@ class NamespaceCache:
         self.used = grown("used", (capacity,), np.float64, np.nan)
         self.expires = grown("expires", (capacity,), np.float64, np.nan)
         self.importance = grown("importance", (capacity,), np.float64, np.nan)
+        self.author = grown("author", (capacity,), np.int64, -1)
+        self.thread = grown("thread", (capacity,), np.int64, -1)
+        self.words = grown("words", (capacity,), np.float64, 0.0)
+        self.shape = grown("shape", (capacity, len(SHAPE_FLAGS)), np.bool_, False)
         self._place = grown("_place", (capacity, 2), np.int64, -1)
 
     def upsert(self, table: pa.Table) -> None:
@@ -64,6 +87,7 @@ class NamespaceCache:
         if not table.num_rows:
             return
         self._columns.clear()
+        self.changes += 1
         self.next_offset = max(self.next_offset, _max(table, "_off") + 1)
         self.last_fill = max(self.last_fill, _max(table, "_fill"))
         for pk in table.column("pk").to_pylist():
@@ -91,10 +115,19 @@ class NamespaceCache:
         self.occurred[start:end], self.expires[start:end] = times["occurred_at"], times["expires_at"]
         self.used[start:end] = np.fmax(times["occurred_at"], times["touched_at"])
         self.importance[start:end] = _floats(table.column("importance"))
+        self.author[start:end] = self.authors.numbers(table.column("author").to_pylist())
+        self.thread[start:end] = self.threads.numbers(table.column("thread_id").to_pylist())
+        self._shape(table.column("text").to_pylist(), start)
         self._place[start:end, 0], self._place[start:end, 1] = len(self._chunks), np.arange(count)
         self._chunks.append(table.drop_columns([name for name in _NOT_KEPT if name in table.column_names]))
         self.size = end
         self._index(table, start)
+
+    def _shape(self, texts: list[str], start: int) -> None:
+        for slot, text in enumerate(texts, start):
+            shape = shape_of(text)
+            self.words[slot] = shape.words
+            self.shape[slot] = [getattr(shape, name) for name in SHAPE_FLAGS]
 
     def _index(self, table: pa.Table, start: int) -> None:
         pks, terms = table.column("pk").to_pylist(), table.column("terms").to_pylist()

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mnemolog.query.scoring.formulas import Floats, idf, saturation
 
@@ -61,6 +62,25 @@ class Postings:
                 counts = np.array(self._counts[term], dtype=np.float64)
                 rarity = idf(self._documents, self._frequency[term])
                 scores[slots] += repeats * rarity * saturation(counts, lengths[slots], mean_length)
+        return scores
+
+    def group_scores(self, terms: Iterable[str], groups: NDArray[np.int64], count: int) -> Floats:
+        """The BM25 score of `count` groups as one document each; `groups` has each slot's group, or −1."""
+        scores = np.zeros(count)
+        if not count:
+            return scores
+        member = groups >= 0
+        held_lengths = np.array(self._lengths)[: len(groups)][member]
+        lengths = np.bincount(groups[member], weights=held_lengths, minlength=count).astype(np.float64)
+        mean_length = max(float(lengths.mean()), 1e-9)
+        for term, repeats in Counter(terms).items():
+            if self._frequency[term] > 0:
+                slots = np.array(self._slots[term])
+                held = groups[slots] >= 0
+                weights = np.array(self._counts[term], dtype=np.float64)[held]
+                counts = np.bincount(groups[slots][held], weights=weights, minlength=count).astype(np.float64)
+                rarity = idf(count, int((counts > 0).sum()))
+                scores += repeats * rarity * saturation(counts, lengths, mean_length)
         return scores
 
     @property

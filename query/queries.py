@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mnemolog.query.live import live_at
 from mnemolog.query.models import Change, Hits, MemoryItem, Page, to_change, to_item
 from mnemolog.query.namespace_cache import NamespaceCache
 from mnemolog.query.reader import ViewReader
 from mnemolog.query.recall import Question, recall
+from mnemolog.query.scoring.english import asks_of, take_out_names
 from mnemolog.query.scoring.weights import Weights
 from mnemolog.schemas.analysis import analyze
 from mnemolog.schemas.errors import InvalidInputError, NotFoundError, ViewMissingError
@@ -87,9 +89,12 @@ class Queries:
         for name, value in (("threshold", threshold), ("min_score", min_score)):
             _check_finite(name, value)
         where, weights_now = _where(kinds, tags, filters), self._weights.updated(weights)
-        vector, warnings = self._embed(query)
+        named = take_out_names(query, self._authors())
+        vector, warnings = self._embed(named.sentence)
         question = Question(
-            terms=analyze(query),
+            terms=analyze(named.keywords) if named.keywords.strip() else analyze(query),
+            asks=asks_of(query),
+            authors=named.authors,
             vector=vector,
             now=self._clock() if now is None else as_utc(now),
             k=k,
@@ -100,6 +105,13 @@ class Queries:
             weights=weights_now,
         )
         return Asked(query, question, warnings)
+
+    def _authors(self) -> list[str]:
+        try:
+            with self._reader.namespace(self._namespace) as cache:
+                return list(cache.authors.values)
+        except ViewMissingError:
+            return []
 
     def _embed(self, query: str) -> tuple[NDArray[np.float32] | None, tuple[str, ...]]:
         if self._embedder is None:
@@ -118,7 +130,8 @@ class Queries:
         """The best memories for the query, best first; empty where nothing is known yet."""
         try:
             with self._reader.namespace(self._namespace) as cache:
-                hits, candidates = recall(cache, asked.question)
+                live = live_at(cache, asked.question.now.timestamp())
+                hits, candidates = recall(cache, live, asked.question)
         except ViewMissingError:
             hits, candidates = [], 0
         return Hits(tuple(hits), self._new_id(), asked.text, asked.question.now, candidates, asked.warnings)

@@ -1,28 +1,30 @@
-"""Recall: candidates from two searches, one score, and why."""
+"""Recall: candidates from two searches and their neighbours, one score, and why."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mnemolog.query.live import Live
+from mnemolog.query.masks import Mask
 from mnemolog.query.models import Factor, Hit, to_item
 from mnemolog.query.namespace_cache import NamespaceCache
+from mnemolog.query.scoring.english import Asks
 from mnemolog.query.scoring.formulas import Floats
-from mnemolog.query.scoring.relevance import Evidence
+from mnemolog.query.scoring.relevance import Evidence, Sought, relevance
 from mnemolog.query.scoring.score import Candidates, ScoredFactor, score
 from mnemolog.query.scoring.weights import Weights
 from mnemolog.schemas.filters import EVERYTHING, Node
 
-if TYPE_CHECKING:
-    from mnemolog.query.masks import Mask
-
 CANDIDATES = 50
 """How many memories each search contributes."""
+
+NEIGHBOURS_OF = 20
+"""Of so many of the best, the memories right before and after are candidates too."""
 
 DEFAULT_WEIGHTS = Weights()
 
@@ -31,13 +33,16 @@ DEFAULT_WEIGHTS = Weights()
 class Question:
     """What to look for, in which memories of the namespace, and how to score them.
 
-    `terms` are the analyzed words of the query, `vector` its embedding (float32 [dim]) or None. `threshold`
-    is the greatest cosine distance of a hit, `min_score` its least score.
+    `terms` are the analyzed words of the query without participants' names, `authors` the numbers of those it
+    names, `vector` its embedding (float32 [dim]) or None. `threshold` is the greatest cosine distance of a
+    hit, `min_score` its least score.
     """
 
     terms: Sequence[str]
-    vector: NDArray[np.float32] | None
+    asks: Asks
     now: datetime
+    authors: tuple[int, ...] = ()
+    vector: NDArray[np.float32] | None = None
     k: int = 5
     where: Node = EVERYTHING
     superseded: bool = False
@@ -46,88 +51,116 @@ class Question:
     weights: Weights = DEFAULT_WEIGHTS
 
 
-def recall(cache: NamespaceCache, question: Question) -> tuple[list[Hit], int]:
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The candidates, as places in the live columns, and what found each."""
+
+    places: NDArray[np.int64]
+    by_vector: Mask
+    by_keyword: Mask
+
+
+def recall(cache: NamespaceCache, live: Live, question: Question) -> tuple[list[Hit], int]:
     """The `k` best memories of the namespace, best first, and how many candidates were scored."""
-    now = question.now.timestamp()
-    mask = cache.visible(now, superseded=question.superseded)
-    if question.where != EVERYTHING:
-        mask = cache.matching(question.where, mask)
-    bm25 = np.where(mask, cache.postings.scores(question.terms, cache.size), 0.0)
-    cosine = _cosines(cache, question, mask)
-    found = _NONE if cosine is None else _best(cosine, np.isfinite(cosine))
-    slots = np.union1d(_best(bm25, bm25 > 0), found)
-    if not slots.size:
+    evidence = _evidence(cache, live, question)
+    total, terms = relevance(evidence, live.texts, Sought(question.asks, question.authors), question.weights)
+    found = _candidates(evidence, total, live, _shown(cache, live, question))
+    places, slots = found.places, live.slots[found.places]
+    if not places.size:
         return [], 0
-    chosen = None if cosine is None else np.where(np.isneginf(cosine), np.nan, cosine)[slots]
     candidates = Candidates(
-        Evidence(bm25[slots], chosen),
-        now - cache.used[slots],
+        total[places],
+        {name: values[places] for name, values in terms.items()} | _cosine_part(evidence, places),
+        question.now.timestamp() - cache.used[slots],
         cache.importance[slots],
         cache.superseded[slots],
     )
-    return _ranked(cache, question, slots, candidates), int(slots.size)
+    return _ranked(cache, live, question, found, candidates), int(places.size)
 
 
-_NONE = np.empty(0, dtype=np.int64)
+def _cosine_part(evidence: Evidence, places: NDArray[np.int64]) -> dict[str, Floats]:
+    return {} if evidence.cosine is None else {"cosine": evidence.cosine[places]}
 
 
-def _cosines(cache: NamespaceCache, question: Question, mask: Mask) -> Floats | None:
-    """The cosine of each slot with the query; −∞ where it may not be shown or has no vector."""
-    if question.vector is None or not cache.size:
-        return None
-    cosine: Floats = (cache.vectors[: cache.size] @ question.vector).astype(np.float64)
-    cosine[~(mask & cache.has_vector[: cache.size])] = -np.inf
-    return cosine
+def _evidence(cache: NamespaceCache, live: Live, question: Question) -> Evidence:
+    bm25 = cache.postings.scores(question.terms, cache.size)[live.slots]
+    sessions = live.texts.sequence.sessions
+    session_bm25 = cache.postings.group_scores(question.terms, live.session_of_slot, sessions)
+    if question.vector is None or not live.slots.size:
+        return Evidence(bm25, None, session_bm25)
+    cosine: Floats = (cache.vectors[: cache.size] @ question.vector).astype(np.float64)[live.slots]
+    cosine[~cache.has_vector[live.slots]] = np.nan
+    return Evidence(bm25, None if np.isnan(cosine).all() else cosine, session_bm25)
 
 
-def _best(values: Floats, mask: Mask) -> NDArray[np.int64]:
-    """The slots of the `CANDIDATES` highest values among those in `mask`."""
+def _shown(cache: NamespaceCache, live: Live, question: Question) -> Mask:
+    """Which of the live memories may be hits."""
+    mask = np.zeros(cache.size, dtype=bool)
+    mask[live.slots] = question.superseded | ~cache.superseded[live.slots]
+    if question.where != EVERYTHING:
+        mask = cache.matching(question.where, mask)
+    shown: Mask = mask[live.slots]
+    return shown
+
+
+def _candidates(evidence: Evidence, total: Floats, live: Live, shown: Mask) -> _Found:
+    by_keyword = _best(evidence.bm25, shown & (evidence.bm25 > 0), CANDIDATES)
+    by_vector = np.zeros_like(by_keyword)
+    if evidence.cosine is not None:
+        by_vector = _best(evidence.cosine, shown & ~np.isnan(evidence.cosine), CANDIDATES)
+    found = by_keyword | by_vector
+    best = _best(total, found, NEIGHBOURS_OF)
+    sequence = live.texts.sequence
+    for beside in (sequence.before, sequence.after):
+        there = beside[best]
+        found[there[there >= 0]] = True
+    places = np.flatnonzero(found & shown)
+    return _Found(places, by_vector[places], by_keyword[places])
+
+
+def _best(values: Floats, mask: Mask, count: int) -> Mask:
+    """The `count` highest values among those in `mask`."""
     allowed = np.flatnonzero(mask)
-    if allowed.size <= CANDIDATES:
-        return allowed
-    top = np.argpartition(-values[allowed], CANDIDATES)[:CANDIDATES]
-    best: NDArray[np.int64] = allowed[top]
+    if allowed.size > count:
+        allowed = allowed[np.argpartition(-values[allowed], count)[:count]]
+    best = np.zeros(len(values), dtype=bool)
+    best[allowed] = True
     return best
 
 
 def _ranked(
-    cache: NamespaceCache, question: Question, slots: NDArray[np.int64], candidates: Candidates
+    cache: NamespaceCache, live: Live, question: Question, found: _Found, candidates: Candidates
 ) -> list[Hit]:
     total, factors = score(candidates, question.weights)
     keep = total >= question.min_score
-    if question.threshold is not None and candidates.evidence.cosine is not None:
-        keep &= 1 - candidates.evidence.cosine <= question.threshold
-    order = np.lexsort((slots, candidates.age, -total))
-    best = [at for at in order if keep[at]][: question.k]
-    return [_hit(cache, int(slots[at]), int(at), float(total[at]), factors, candidates) for at in best]
+    if question.threshold is not None and "cosine" in candidates.terms:
+        keep &= 1 - candidates.terms["cosine"] <= question.threshold
+    order = np.lexsort((found.places, candidates.age, -total))
+    best = [int(at) for at in order if keep[at]][: question.k]
+    slots = live.slots[found.places]
+    return [
+        _hit(cache, int(slots[at]), float(total[at]), _factors(factors, at), _origins(found, at))
+        for at in best
+    ]
 
 
 def _hit(
-    cache: NamespaceCache,
-    slot: int,
-    at: int,
-    total: float,
-    factors: Sequence[ScoredFactor],
-    candidates: Candidates,
+    cache: NamespaceCache, slot: int, total: float, factors: dict[str, Factor], origins: tuple[str, ...]
 ) -> Hit:
     row = cache.row(slot)
-    named = {factor.name: _factor(factor, at) for factor in factors if _shown(factor, at)}
-    return Hit(to_item(row, cache.usage(row["pk"])), total, named, _origins(candidates.evidence, at))
+    return Hit(to_item(row, cache.usage(row["pk"])), total, factors, origins)
 
 
-def _shown(factor: ScoredFactor, at: int) -> bool:
-    return factor.name != "superseded" or bool(factor.base[at] != 1.0)
+def _factors(factors: Sequence[ScoredFactor], at: int) -> dict[str, Factor]:
+    shown = (one for one in factors if one.name != "superseded" or one.base[at] != 1.0)
+    return {one.name: _factor(one, at) for one in shown}
 
 
 def _factor(factor: ScoredFactor, at: int) -> Factor:
-    parts = {name: float(values[at]) for name, values in factor.parts.items()}
+    parts = {name: float(values[at]) for name, values in factor.parts.items() if values[at] != 0}
     return Factor(factor.name, float(factor.base[at]), factor.exponent, float(factor.value[at]), parts)
 
 
-def _origins(evidence: Evidence, at: int) -> tuple[str, ...]:
-    found = []
-    if evidence.cosine is not None and not np.isnan(evidence.cosine[at]):
-        found.append("vector")
-    if evidence.bm25[at] > 0:
-        found.append("keyword")
-    return tuple(found)
+def _origins(found: _Found, at: int) -> tuple[str, ...]:
+    named = [("vector", found.by_vector[at]), ("keyword", found.by_keyword[at])]
+    return tuple(name for name, there in named if there) or ("neighbour",)

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemolog.query.scoring.formulas import Floats, importance, recency
-from mnemolog.query.scoring.relevance import Evidence, relevance
 from mnemolog.query.scoring.weights import Weights
 
 
@@ -20,10 +19,12 @@ from mnemolog.query.scoring.weights import Weights
 class Candidates:
     """The columns of the candidates that a score needs, one entry a candidate.
 
-    `age` is in seconds since last use; `importance` is NaN where none was given.
+    `terms` are those that `relevance` is the sum of. `age` is in seconds since last use; `importance` is NaN
+    where none was given.
     """
 
-    evidence: Evidence
+    relevance: Floats
+    terms: Mapping[str, Floats]
     age: Floats
     importance: Floats
     superseded: NDArray[np.bool_]
@@ -45,10 +46,9 @@ def score(candidates: Candidates, weights: Weights) -> tuple[Floats, list[Scored
 
     A factor whose exponent is 0 is left out.
     """
-    base, parts = relevance(candidates.evidence, weights)
     age = np.maximum(candidates.age, 0.0)
     factors = [
-        _factor("relevance", base, weights.relevance, parts),
+        _factor("relevance", candidates.relevance, weights.relevance, candidates.terms),
         _factor(
             "recency",
             recency(age, weights.half_life, weights.recency_floor),

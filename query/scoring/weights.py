@@ -16,18 +16,31 @@ DAY = 86_400.0
 class Weights:
     """Exponents of the factors (0 switches one off) and the shape of the recency factor.
 
-    Recency is off by default: over long histories it costs more than it gives. `keyword` and `vector` weigh
-    the two halves of relevance. `half_life` is in seconds.
+    Recency is off by default: over long histories it costs more than it gives. `half_life` is in seconds.
+    From `keyword` on they weigh the terms of relevance; see `scoring.relevance`.
     """
 
     relevance: float = 1.0
     recency: float = 0.0
     importance: float = 1.0
-    keyword: float = 0.5
-    vector: float = 0.7
     half_life: float = 30 * DAY
     recency_floor: float = 0.5
     superseded: float = 0.1
+    keyword: float = 0.5
+    vector: float = 0.7
+    author: float = 0.3
+    person: float = 0.15
+    before: float = 0.15
+    before_question: float = 0.3
+    asking: float = 0.2
+    after: float = 0.15
+    session_keyword: float = 0.2
+    session_vector: float = 0.2
+    date: float = 0.8
+    when: float = 0.2
+    number: float = 0.2
+    length: float = 0.2
+    opening: float = 0.1
 
     def updated(self, changes: Mapping[str, float] | None) -> Weights:
         """These weights with some of them changed.

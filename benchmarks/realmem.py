@@ -1,0 +1,75 @@
+"""Recall on RealMem's agent notes, through the library. Run: python -m benchmarks.realmem --data DIR
+
+Notes without authors, each question asked when only the first so many notes exist.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from benchmarks.evaluation import Asked, Collection, evaluate, show
+from mnemolog.query.scoring.weights import Weights
+
+PLAIN = Weights(
+    author=0,
+    person=0,
+    before=0,
+    before_question=0,
+    asking=0,
+    after=0,
+    session_keyword=0,
+    session_vector=0,
+    date=0,
+    when=0,
+    number=0,
+    length=0,
+    opening=0,
+)
+"""The plain hybrid: both searches and nothing around them."""
+
+
+def collection_of(path: Path) -> Collection:
+    """The notes on one person."""
+    document = json.loads(path.read_text())
+    memories = [
+        {
+            "id": str(note["id"]),
+            "text": note["text"],
+            "kind": note["type"].lower(),
+            "occurred_at": datetime.fromisoformat(note["date"]).replace(tzinfo=UTC)
+            + timedelta(seconds=place),
+        }
+        for place, note in enumerate(document["notes"])
+    ]
+    questions = [
+        Asked(asked["question"], frozenset(map(str, asked["evidence"])), before=asked["notes_before"])
+        for asked in document["questions"]
+        if asked["evidence"]
+    ]
+    return Collection(path.stem, memories, questions)
+
+
+def _day(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, required=True, help="folder of notes, one JSON a person")
+    parser.add_argument("--json", type=Path, help="write the figures here")
+    arguments = parser.parse_args()
+    collections = [collection_of(path) for path in sorted(arguments.data.glob("*.json"))]
+    runs = {
+        "defaults": evaluate(collections, None),
+        "plain hybrid": evaluate(collections, None, PLAIN),
+        "keywords only": evaluate(collections, "none"),
+    }
+    show("RealMem notes", runs, arguments.json)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+"""The order of a namespace's memories: threads, sessions in them, and who stands beside whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemolog.query.scoring.formulas import Floats
+
+SESSION_GAP_SECONDS = 4 * 3600.0
+"""A pause of this length ends a session."""
+
+OPENING = 2
+OPENING_MIN_MEMORIES = 6
+
+Integers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """For each memory: the one `before` and `after` it in its session (−1 for none), its `session`'s number,
+    and whether it is one of the first two of a session of at least six (`opens`)."""
+
+    before: Integers
+    after: Integers
+    session: Integers
+    sessions: int
+    opens: Flags
+
+
+def sequence_of(threads: Integers, times: Floats) -> Sequence:
+    """The sequence of memories with these threads' numbers and times (seconds), entered in this order."""
+    count = len(times)
+    order = np.lexsort((np.arange(count), times, threads))
+    starts = np.ones(count, dtype=bool)
+    if count > 1:
+        same = threads[order][1:] == threads[order][:-1]
+        starts[1:] = ~(same & (np.diff(times[order]) <= SESSION_GAP_SECONDS))
+    numbers = np.cumsum(starts) - 1
+    sizes = np.bincount(numbers, minlength=1)
+    places = np.arange(count) - np.flatnonzero(starts)[numbers]
+    before, after = np.full(count, -1), np.full(count, -1)
+    linked = np.flatnonzero(~starts)
+    before[order[linked]] = order[linked - 1]
+    after[order[linked - 1]] = order[linked]
+    session, opens = np.empty(count, dtype=np.int64), np.empty(count, dtype=bool)
+    session[order] = numbers
+    opens[order] = (places < OPENING) & (sizes[numbers] >= OPENING_MIN_MEMORIES)
+    return Sequence(before, after, session, int(starts.sum()), opens)
