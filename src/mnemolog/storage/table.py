@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -67,7 +68,7 @@ class LanceTable:
     def __init__(self, table: Any, topic: str, partition: int) -> None:
         self._table = table
         self._schema: pa.Schema = table.schema
-        self._versions_folder = Path(str(table.uri)) / "_versions"
+        self._versions_folder = f"{table.uri}/_versions"
         self._applied_pk = applied_pk(topic, partition)
         self._filled_pk = filled_pk(topic, partition)
         self._upkeep = Upkeep(table)
@@ -115,7 +116,7 @@ class LanceTable:
 
     def _folder_stamp(self) -> int | None:
         try:
-            return self._versions_folder.stat().st_mtime_ns
+            return os.stat(self._versions_folder).st_mtime_ns  # noqa: PTH116 every recall asks
         except OSError:
             return None
 
