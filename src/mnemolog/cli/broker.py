@@ -14,7 +14,11 @@ from mnemolog.broker import KAFKA_VERSION, BrokerError, BrokerStatus, LocalBroke
 
 NOT_RUNNING = 3
 
-app = typer.Typer(help="A real Apache Kafka on this machine, without Docker or Java.", no_args_is_help=True)
+app = typer.Typer(
+    help="A real Apache Kafka on this machine, without Docker or Java.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
 
 DataOption = Annotated[
     Path | None,

@@ -21,12 +21,12 @@ DEFAULT_TIMEOUT_SECONDS = 30.0
 class Target:
     """Which memory a command works on, and how: embedded in the folder `path`, or else over `kafka`.
 
-    `is_default` says that the folder was not named. `embedder` is None where none was. `timeout` bounds every
-    wait for the views, in seconds.
+    `typed_path` says that it was named on the command line. `embedder` is None where none was.
+    `timeout` bounds every wait for brokers and for the views, in seconds.
     """
 
     path: Path | None
-    is_default: bool
+    typed_path: bool
     kafka: str | None
     views: str | None
     namespace: Namespace
@@ -72,7 +72,10 @@ _EMBEDDER: TypeAlias = Annotated[
 _TIMEOUT: TypeAlias = Annotated[
     float,
     typer.Option(
-        metavar="SECONDS", envvar="MNEMOLOG_TIMEOUT", min=0.0, help="How long to wait for the views at most."
+        metavar="SECONDS",
+        envvar="MNEMOLOG_TIMEOUT",
+        min=0.0,
+        help="How long to wait for Kafka and the views.",
     ),
 ]
 _JSON: TypeAlias = Annotated[
@@ -135,7 +138,7 @@ def _target(context: typer.Context, **shared: Any) -> Target:
     if kafka is None and was_typed("views"):
         raise UsageError("--views goes with --kafka; an embedded memory has them in its folder", context)
     chosen = {"path": path, "kafka": kafka, "namespace": decode_namespace(shared["namespace"])}
-    return Target(**{**shared, **chosen}, is_default=shared["path"] is None and kafka is None)
+    return Target(**{**shared, **chosen}, typed_path=path is not None and was_typed("path"))
 
 
 def _choose(

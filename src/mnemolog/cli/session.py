@@ -58,17 +58,17 @@ def open_log(target: Target, *, create: bool = False) -> Iterator[Log]:
         ViewMissingError: there is no embedded memory in the folder, and none may be made.
         LogUnavailableError: the log can't be reached.
     """
-    log = _kafka_log(target.kafka) if target.path is None else _embedded_log(target.path, create=create)
+    log = _kafka_log(target) if target.path is None else _embedded_log(target.path, create=create)
     try:
         yield log
     finally:
         log.close()
 
 
-def _kafka_log(kafka: str | None) -> Log:
+def _kafka_log(target: Target) -> Log:
     from mnemolog.producers.kafka import KafkaLog
 
-    return KafkaLog(kafka or "")
+    return KafkaLog(target.kafka or "", timeout_seconds=max(target.timeout, 1.0))
 
 
 def _embedded_log(path: Path, *, create: bool) -> Log:

@@ -63,7 +63,8 @@ def _init_topics(target: Target, partitions: int | None, replication: int) -> in
     from mnemolog.schemas.topics import DEFAULT_PARTITIONS
 
     kafka = require_kafka(target, "where to make the topics")
-    report = create_topics(kafka, partitions or DEFAULT_PARTITIONS, replication)
+    count, patience = partitions or DEFAULT_PARTITIONS, max(target.timeout, 1.0)
+    report = create_topics(kafka, count, replication, timeout_seconds=patience)
     if target.json:
         print_json({"kafka": kafka, "sound": report.sound, **_topics_document(report)})
     else:
