@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, TypeAlias, cast
 
 from numpy.typing import NDArray
@@ -39,7 +40,7 @@ def resolve(spec: EmbedderSpec = None) -> Embedder | None:
         InvalidInputError: `spec` is none of these.
     """
     if spec is None:
-        return MiniLMEmbedder()
+        return default_embedder()
     if isinstance(spec, str):
         return _by_name(spec)
     if _has_port(spec):
@@ -63,7 +64,13 @@ def _by_name(spec: str) -> Embedder | None:
             "For any other model pass a function from a list of texts to vectors",
             field="embedder",
         )
-    return MiniLMEmbedder() if kind == "minilm" else None
+    return default_embedder() if kind == "minilm" else None
+
+
+@cache
+def default_embedder() -> Embedder:
+    """The default model, one for the whole process: it takes some 100 MiB and is safe to share by threads."""
+    return MiniLMEmbedder()
 
 
 def _has_port(spec: object) -> bool:
