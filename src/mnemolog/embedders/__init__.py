@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import lru_cache
 from typing import Any, TypeAlias, cast
 
 from numpy.typing import NDArray
@@ -67,7 +67,7 @@ def _by_name(spec: str) -> Embedder | None:
     return default_embedder() if kind == "minilm" else None
 
 
-@cache
+@lru_cache(maxsize=1)
 def default_embedder() -> Embedder:
     """The default model, one for the whole process: it takes some 100 MiB and is safe to share by threads."""
     return MiniLMEmbedder()
