@@ -7,8 +7,10 @@ one acknowledgement covers a run.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from typing import Any
 import faust
 from faust.transport.drivers.aiokafka import Consumer
 from faust.types import TP, ConsumerMessage
+from mode.threads import WorkerThread
 
 from mnemolog.processors.assignment import Assignment
 from mnemolog.processors.partition_pump import Delivery, Source
@@ -33,6 +36,19 @@ HELD_SECONDS = 0.1
 
 SESSION_SECONDS = 10.0
 """After this silence a worker counts as dead, and others take over its partitions."""
+
+
+class LeavableThread(WorkerThread):  # type: ignore[misc]
+    """Does not keep the process from ending: Faust waits for ever for brokers that are away."""
+
+    def __init__(self, service: Any, **options: Any) -> None:
+        super().__init__(service, **options)
+        self.daemon = True
+
+    def run(self) -> None:
+        """Serve; a stop that was given up ends here, without a word."""
+        with suppress(asyncio.CancelledError):
+            super().run()
 
 
 class RunMessage(ConsumerMessage):  # type: ignore[misc]
@@ -56,6 +72,11 @@ class SinkConsumer(Consumer):  # type: ignore[misc]
     """Starts each partition where its views stand, the group's own offsets only inform; and makes runs."""
 
     logger = logging.getLogger("faust.consumer")
+
+    def _new_consumer_thread(self) -> Any:
+        thread = super()._new_consumer_thread()
+        thread.Worker = LeavableThread
+        return thread
 
     async def _getmany(self, active_partitions: set[Any] | None, timeout: float) -> Mapping[Any, Any]:
         """Fetch, but not from the sources on hold.

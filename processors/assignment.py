@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Collection
-from concurrent.futures import Executor, ThreadPoolExecutor
-from functools import partial
-from typing import Any
 
 from mnemolog.processors.late_vectors import keep_filling
 from mnemolog.processors.materialize import ShardWriter
 from mnemolog.processors.partition_pump import Delivery, Gate, PartitionPump, Source
+from mnemolog.processors.threads import in_thread
 from mnemolog.schemas.errors import LogError, ViewError
 from mnemolog.schemas.ports import Log
 
@@ -30,18 +28,13 @@ class Assignment:
     `open_shard` opens the shard of a partition number; a commit takes `batch` records at most.
     """
 
-    def __init__(
-        self, open_shard: Callable[[int], ShardWriter], log: Log, *, threads: int, batch: int
-    ) -> None:
+    def __init__(self, open_shard: Callable[[int], ShardWriter], log: Log, batch: int) -> None:
         self._open_shard = open_shard
         self._log = log
         self._batch = batch
         self._pumps: dict[Source, PartitionPump] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._changing = asyncio.Lock()
-        self._appliers = ThreadPoolExecutor(threads, "apply")
-        self._fillers = ThreadPoolExecutor(1, "late-vectors")
-        self._helpers = ThreadPoolExecutor(2, "helper")
 
     async def open(self, sources: Collection[Source], gate: Gate) -> None:
         """Open the shards of `sources`, in place of those before.
@@ -59,13 +52,12 @@ class Assignment:
             await self._close()
 
     async def _open(self, sources: Collection[Source], gate: Gate) -> None:
-        writers, starts = await _call(self._helpers, self._prepare, sources)
-        apply, fill = partial(_call, self._appliers), partial(_call, self._fillers)
+        writers, starts = await in_thread(self._prepare, sources)
         for source, start in starts.items():
             writer = writers[source[1]]
-            self._pumps[source] = PartitionPump(source, start, writer, self._log, gate, apply, self._batch)
+            self._pumps[source] = PartitionPump(source, start, writer, self._log, gate, self._batch)
         self._tasks = [
-            asyncio.create_task(keep_filling(number, writer, fill)) for number, writer in writers.items()
+            asyncio.create_task(keep_filling(number, writer)) for number, writer in writers.items()
         ]
         self._tasks.append(asyncio.create_task(self._look_after()))
         self._report(starts)
@@ -85,11 +77,6 @@ class Assignment:
         self._tasks, self._pumps = [], {}
         await asyncio.gather(*(pump.close(PATIENCE_SECONDS) for pump in pumps))
 
-    def shut_down(self) -> None:
-        """Take no more work, for ever."""
-        for pool in (self._appliers, self._fillers, self._helpers):
-            pool.shutdown(wait=False, cancel_futures=True)
-
     def deliver(self, source: Source, delivery: Delivery) -> None:
         """Queue records of a source. Those of one that is not open are dropped: its owner reads them."""
         pump = self._pumps.get(source)
@@ -106,7 +93,7 @@ class Assignment:
         while True:
             await asyncio.sleep(LOOK_SECONDS)
             try:
-                ends = await _call(self._helpers, self._ends, {topic for topic, _ in self._pumps})
+                ends = await in_thread(self._ends, {topic for topic, _ in self._pumps})
             except LogError:
                 continue
             for source, pump in self._pumps.items():
@@ -135,7 +122,3 @@ def check_not_ahead(source: Source, next_offset: int, end: int) -> None:
             f"the views have applied {source[0]}/{source[1]} up to offset {next_offset}, but the log ends at "
             f"{end}: it is another one, or was made anew. Give it views of its own, or run: mnemolog replay"
         )
-
-
-async def _call(executor: Executor, function: Callable[..., Any], *arguments: Any) -> Any:
-    return await asyncio.get_running_loop().run_in_executor(executor, function, *arguments)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 from mnemolog.processors.embedding import Backoff
+from mnemolog.processors.threads import in_thread
 
 LOOK_SECONDS = 1.0
 """Between looks whether something waits."""
@@ -30,17 +30,14 @@ class Fillable(Protocol):
         """Embed some rows whose vectors are missing: (how many are done, how many failed)."""
 
 
-InThread: TypeAlias = Callable[[Callable[[], tuple[int, int]]], Awaitable[tuple[int, int]]]
-
-
-async def keep_filling(partition: int, shard: Fillable, in_thread: InThread) -> None:
+async def keep_filling(partition: int, shard: Fillable) -> None:
     """Fill in what a shard's rows lack, for ever: at once while it works, else with growing pauses."""
     backoff = Backoff(time.monotonic, LONGEST_PAUSE_SECONDS)
     while True:
         if not (shard.lacks_vectors and backoff.due):
             await asyncio.sleep(LOOK_SECONDS)
             continue
-        done, failed = await _attempt(partition, shard, in_thread)
+        done, failed = await _attempt(partition, shard)
         if failed and not done:
             backoff.failed()
         if done:
@@ -48,7 +45,7 @@ async def keep_filling(partition: int, shard: Fillable, in_thread: InThread) -> 
             logger.info("partition %d: %d late vectors filled in", partition, done)
 
 
-async def _attempt(partition: int, shard: Fillable, in_thread: InThread) -> tuple[int, int]:
+async def _attempt(partition: int, shard: Fillable) -> tuple[int, int]:
     try:
         return await in_thread(shard.fill_pending)
     except Exception as error:  # noqa: BLE001 late vectors are never a reason to stop

@@ -6,11 +6,12 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from mnemolog.processors.embedding import Backoff
+from mnemolog.processors.threads import in_thread
 from mnemolog.schemas.errors import MnemologError
 from mnemolog.schemas.ports import Log
 from mnemolog.schemas.records import StoredRecord
@@ -21,7 +22,7 @@ BATCH = 1_000
 EMBEDDED_BATCH = 128
 """The same where they are: a second's work, so that rows show up early and a stop is quick."""
 
-LINGER_SECONDS = 0.03
+LINGER_SECONDS = 0.02
 """How long the first record of a batch waits for others: fewer commits, and so fewer files to read."""
 
 HOLD_ABOVE = 4_000
@@ -29,9 +30,6 @@ RELEASE_BELOW = 2_000
 
 Source: TypeAlias = tuple[str, int]
 """A topic and a partition."""
-
-InThread: TypeAlias = Callable[..., Awaitable[None]]
-"""Calls a function that blocks with arguments, off the event loop."""
 
 logger = logging.getLogger(__name__)
 
@@ -82,14 +80,12 @@ class PartitionPump:
         writer: Writer,
         log: Log,
         gate: Gate,
-        in_thread: InThread,
         batch: int = BATCH,
     ) -> None:
         self.source = source
         self._writer = writer
         self._log = log
         self._gate = gate
-        self._in_thread = in_thread
         self._batch = batch
         self._next = start
         self._waiting: deque[Delivery] = deque()
@@ -165,7 +161,7 @@ class PartitionPump:
         backoff = Backoff(time.monotonic)
         while not self._closing.is_set():
             try:
-                await self._in_thread(self._advance, records)
+                await in_thread(self._advance, records)
             except Exception as error:  # noqa: BLE001 whatever it is, the records must not count as applied
                 backoff.failed()
                 self._report(error, backoff.pause)

@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING
 from mnemolog.broker_watch import wait_for_broker, watch_broker
 from mnemolog.embedders import resolve
 from mnemolog.processors.app import WorkerApp, build_app
-from mnemolog.processors.assignment import Assignment
+from mnemolog.processors.assignment import PATIENCE_SECONDS, Assignment
 from mnemolog.processors.deadletters import keep_in
 from mnemolog.processors.embedding import Backoff
 from mnemolog.processors.partition_pump import BATCH, EMBEDDED_BATCH
 from mnemolog.processors.shards import FED_TOPICS, ensure_live, open_shard
+from mnemolog.processors.threads import in_thread
 from mnemolog.producers.clock import utc_now
 from mnemolog.producers.kafka import KafkaLog
 from mnemolog.schemas.errors import LogError, LogUnavailableError, MnemologError, ViewError
@@ -36,12 +37,12 @@ if TYPE_CHECKING:
 
 GROUP = "mnemolog"
 START_PATIENCE_SECONDS = 60.0
-STOP_PATIENCE_SECONDS = 10.0
+STOP_PATIENCE_SECONDS = 5.0
 LONGEST_PAUSE_SECONDS = 10.0
 _POLL_SECONDS = 0.1
 _FLIP_SECONDS = 1.0
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger("mnemolog.worker")
 
 
 def run_worker(
@@ -134,8 +135,7 @@ class _Worker:
         assignment = Assignment(
             partial(self._open, manifest),
             self._log,
-            threads=manifest.partitions,
-            batch=EMBEDDED_BATCH if self._embedder else BATCH,
+            EMBEDDED_BATCH if self._embedder else BATCH,
         )
         app = build_app(self._kafka, self._group, state, assignment)
         starting = asyncio.create_task(app.start())
@@ -153,7 +153,7 @@ class _Worker:
         while current.generation == manifest.generation:
             await asyncio.sleep(_FLIP_SECONDS)
             with suppress(ViewError):
-                current = await asyncio.to_thread(self._views.current)
+                current = await in_thread(self._views.current)
         logger.info("the live generation is now %s", current.generation)
 
     def _open(self, manifest: Manifest, partition: int) -> ShardWriter:
@@ -189,13 +189,13 @@ def _report(crash: BaseException, pause: float) -> None:
 
 
 async def _shut_down(app: WorkerApp, starting: asyncio.Task[None], assignment: Assignment) -> None:
-    await assignment.close()
-    try:
-        await asyncio.wait_for(app.stop(), STOP_PATIENCE_SECONDS)
-    except TimeoutError:
-        logger.warning("Kafka did not let go in time; leaving without saying goodbye")
+    """Finish what is in hand, commit, leave the group; bounded, as Faust waits for brokers that are away."""
+    await asyncio.wait({asyncio.create_task(assignment.close())}, timeout=PATIENCE_SECONDS + 1)
+    _, late = await asyncio.wait({asyncio.create_task(app.stop())}, timeout=STOP_PATIENCE_SECONDS)
+    if late:
+        logger.warning("Kafka does not answer; leaving without saying goodbye")
+        logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     starting.cancel()
-    assignment.shut_down()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -196,7 +196,7 @@ def keep_appending(log: KafkaLog, who: Sequence[Commands], ending: threading.Eve
 def test_a_spare_worker_waits_and_brokers_may_come_and_go(
     own_broker: LocalBroker, views: Path, topic_prefix: str
 ) -> None:
-    """F15, K2: one partition, two workers; then the broker is killed and comes back."""
+    """F15, K2: one partition, two workers; the broker is killed, comes back, and is gone at the end."""
     create_topics(own_broker.bootstrap, partitions=1)
     kafka, who = own_broker.bootstrap, users(topic_prefix, 2)
     with KafkaLog(kafka) as log, WorkerProcess(kafka, views, "g") as first:
@@ -213,9 +213,10 @@ def test_a_spare_worker_waits_and_brokers_may_come_and_go(
             append(log, remembered(who, 50, "afterwards"))
             wait_until_caught_up(log, views)
             assert len((first.said + second.said).splitlines()) < 60, first.said + second.said
+            assert live(views) == folded(log)
             assert second.stop() == 0
+        own_broker.kill()
         assert first.stop() == 0
-        assert live(views) == folded(log)
 
 
 class MoodyModel:

@@ -66,9 +66,7 @@ class Bench:
         self.gate = Gate()
         self.done: list[int] = []
         writer = ShardWriter([(MemoriesFold(), self.table)], None, lambda rejected: None)
-        self.pump = PartitionPump(
-            SOURCE, self.table.applied(), writer, log, self.gate, asyncio.to_thread, batch
-        )
+        self.pump = PartitionPump(SOURCE, self.table.applied(), writer, log, self.gate, batch)
 
     def put(self, records: Sequence[StoredRecord]) -> None:
         """Deliver records."""
