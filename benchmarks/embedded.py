@@ -16,6 +16,7 @@ COLD = """
 import sys, time
 start = time.perf_counter()
 import mnemolog
+mnemolog.open, __import__("lancedb"), __import__("mnemolog.storage.table")
 imported = time.perf_counter()
 with mnemolog.open(sys.argv[1], embedder=sys.argv[2]) as memory:
     memory.recall("What did Lena do with the piano?")

@@ -88,7 +88,8 @@ def _evidence(cache: NamespaceCache, live: Live, question: Question) -> Evidence
     session_bm25 = cache.postings.group_scores(question.terms, live.session_of_slot, sessions)
     if question.vector is None or not live.slots.size:
         return Evidence(bm25, None, session_bm25)
-    cosine: Floats = (cache.vectors[: cache.size] @ question.vector).astype(np.float64)[live.slots]
+    # One thread: a matrix product's threads are ten times as slow where cores are busy, and not bit-equal.
+    cosine: Floats = np.vecdot(cache.vectors[: cache.size], question.vector).astype(np.float64)[live.slots]
     cosine[~cache.has_vector[live.slots]] = np.nan
     return Evidence(bm25, None if np.isnan(cosine).all() else cosine, session_bm25)
 
