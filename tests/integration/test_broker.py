@@ -21,6 +21,7 @@ from kafka.errors import KafkaError
 from mnemolog.broker import BROKER_SETTINGS, BrokerError, LocalBroker, jars, ports
 from mnemolog.broker.pinned import JARS
 from mnemolog.cli.broker import NOT_RUNNING
+from mnemolog.cli.exits import ExitCode
 
 PARTITIONS = 2
 
@@ -155,9 +156,9 @@ def test_a_taken_port_is_a_clear_error(tmp_path: Path) -> None:
         port = server.getsockname()[1]
         with pytest.raises(BrokerError, match=f"Port {port} is taken"):
             LocalBroker(tmp_path, port=port).start()
-        refused = run_cli("start", "--data", str(tmp_path), "--port", str(port))
-    assert refused.returncode == 1
-    assert f"Port {port} is taken" in refused.stderr
+        refused = run_cli("start", "--data", str(tmp_path), "--port", str(port), "--json")
+    assert refused.returncode == ExitCode.FAILED
+    assert f"Port {port} is taken" in json.loads(refused.stderr)["error"]
 
 
 def test_a_broker_that_dies_while_starting_shows_its_log(tmp_path: Path) -> None:

@@ -11,8 +11,9 @@ from typing import Annotated, NoReturn
 import typer
 
 from mnemolog.broker import KAFKA_VERSION, BrokerError, BrokerStatus, LocalBroker, is_ready
+from mnemolog.cli.exits import ExitCode
 
-NOT_RUNNING = 3
+NOT_RUNNING = ExitCode.UNAVAILABLE
 
 app = typer.Typer(
     help="A real Apache Kafka on this machine, without Docker or Java.",
@@ -27,7 +28,9 @@ DataOption = Annotated[
 PortOption = Annotated[
     int, typer.Option(min=0, max=65535, help="Port for clients; 0 keeps the last one or picks a free one.")
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+JsonOption = Annotated[
+    bool, typer.Option("--json", envvar="MNEMOLOG_JSON", help="Print one JSON object, errors too.")
+]
 
 
 def default_data_dir() -> Path:
@@ -45,7 +48,7 @@ def start(data: DataOption = None, port: PortOption = 0, as_json: JsonOption = F
             typer.echo(f"First start: fetching Apache Kafka {KAFKA_VERSION} (43 MB), preparing it.", err=True)
         _show(broker.start().status(), as_json)
     except BrokerError as error:
-        _fail(error)
+        _fail(error, as_json)
 
 
 @app.command()
@@ -56,7 +59,7 @@ def stop(data: DataOption = None, as_json: JsonOption = False) -> None:
         broker.stop()
         _show(broker.status(), as_json)
     except BrokerError as error:
-        _fail(error)
+        _fail(error, as_json)
 
 
 @app.command()
@@ -65,7 +68,7 @@ def status(data: DataOption = None, as_json: JsonOption = False) -> None:
     try:
         found = LocalBroker(data or default_data_dir()).status()
     except BrokerError as error:
-        _fail(error)
+        _fail(error, as_json)
     _show(found, as_json)
     if not found.running:
         raise typer.Exit(NOT_RUNNING)
@@ -80,6 +83,8 @@ def _sentence(status: BrokerStatus) -> str:
     return f"{state}\ndata {status.data_dir}\nlog  {status.log}"
 
 
-def _fail(error: BrokerError) -> NoReturn:
-    typer.echo(str(error), err=True)
-    raise typer.Exit(1) from error
+def _fail(error: BrokerError, as_json: bool) -> NoReturn:
+    """End with the error as it is: its message may show lines of the broker's log."""
+    document = {"error": str(error), "type": type(error).__name__}
+    typer.echo(json.dumps(document) if as_json else str(error), err=True)
+    raise typer.Exit(ExitCode.FAILED) from error
