@@ -1,0 +1,172 @@
+"""Histories: events of a few colliding ids, keys and texts in three namespaces, and bad records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeAlias
+
+from hypothesis import strategies as st
+
+from mnemolog.schemas import events as ev
+from mnemolog.schemas.codec import encode
+from mnemolog.schemas.events import Event
+from mnemolog.schemas.positions import Position
+from mnemolog.schemas.records import Record, StoredRecord
+from mnemolog.schemas.topics import FEEDBACK, MEMORIES
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+SECOND = timedelta(seconds=1)
+NAMESPACES = [("acme", "alice"), ("acme", "bob"), ("acme",)]
+IDS = ["a", "b", "c", "O'Brien"]
+TEXTS = ["tea", "tea and coffee", "咖啡", "tea?"]
+KEYS = [None, "k", "k", "k", "l"]
+TAGS = ["x", "y"]
+FILTERS: list[dict[str, Any]] = [
+    {},
+    {"superseded": True},
+    {"tags": {"contains": "x"}},
+    {"importance": {"gte": 0.5}},
+    {"NOT": {"text": {"contains": "tea"}}},
+    {"metadata.n": 1},
+    {"key": {"exists": True}, "OR": [{"text": "tea"}, {"tags": []}]},
+    {"expires_at": {"exists": True}},
+]
+
+
+@dataclass(frozen=True)
+class Bad:
+    """A record in `topics` that no fold can apply."""
+
+    value: bytes | None
+    key: bytes | None = b"acme"
+    topics: tuple[str, ...] = (MEMORIES, FEEDBACK)
+
+
+BAD = [
+    Bad(None),
+    Bad(b"\xff not json"),
+    Bad(b"[]"),
+    Bad(b"{}", key=None),
+    Bad(b'{"type":"FromTheFuture","event_id":"e","namespace":["acme"]}'),
+    Bad(b'{"type":"MemoryForgotten","event_id":"e","namespace":["other"],"memory_ids":["a"]}'),
+    Bad(
+        b'{"type":"ScopeForgotten","event_id":"bad","schema_version":1,"namespace":["acme"],'
+        b'"occurred_at":"2026-01-01T00:00:00Z","filter":{"nonsense":1}}'
+    ),
+]
+
+Step: TypeAlias = "Event | Bad"
+
+
+def _times() -> st.SearchStrategy[datetime]:
+    return st.integers(-5, 60).map(lambda seconds: START + seconds * SECOND)
+
+
+def _some(values: Sequence[str], least: int = 0) -> st.SearchStrategy[list[str]]:
+    return st.lists(st.sampled_from(values), min_size=least, max_size=2, unique=True)
+
+
+def _drafts() -> st.SearchStrategy[tuple[type[ev.Envelope], dict[str, Any]]]:
+    """An event's class and its fields but for its id."""
+    ids, recalls = st.sampled_from(IDS), st.sampled_from([None, "r", "q"])
+    remembered = {
+        "memory_id": ids,
+        "text": st.sampled_from(TEXTS),
+        "key": st.sampled_from(KEYS),
+        "touch": st.booleans(),
+        "tags": _some(TAGS),
+        "importance": st.sampled_from([None, 0.2, 0.8]),
+        "metadata": st.sampled_from([{}, {"n": 1}]),
+        "expires_at": st.one_of(st.none(), st.none(), st.none(), _times()),
+        "author": st.sampled_from([None, "Al"]),
+    }
+    changes: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
+        [
+            {"text": "tea"},
+            {"text": "mate"},
+            {"tags": []},
+            {"importance": None},
+            {"author": None, "tags": ["y"]},
+        ]
+    )
+    kinds: list[tuple[int, type[ev.Envelope], dict[str, st.SearchStrategy[Any]]]] = [
+        (9, ev.MemoryRemembered, remembered),
+        (2, ev.MemoryUpdated, {"memory_id": ids, "changes": changes}),
+        (4, ev.MemorySuperseded, {"memory_id": ids, "by": ids}),
+        (3, ev.MemoryForgotten, {"memory_ids": _some(IDS, 1)}),
+        (1, ev.ScopeForgotten, {"filter": st.sampled_from(FILTERS)}),
+        (3, ev.FeedbackGiven, {"recall_id": recalls, "used": _some(IDS), "ignored": _some(IDS)}),
+    ]
+    return _weighted([(often, _draft(kind, fields)) for often, kind, fields in kinds])
+
+
+def _weighted(choices: Sequence[tuple[int, st.SearchStrategy[Any]]]) -> st.SearchStrategy[Any]:
+    """One of several strategies, each so often; `one_of` takes a strategy once, however often it is named."""
+    numbers = [at for at, (often, _) in enumerate(choices) for _ in range(often)]
+    return st.sampled_from(numbers).flatmap(lambda at: choices[at][1])
+
+
+def _draft(
+    kind: type[ev.Envelope], fields: dict[str, st.SearchStrategy[Any]]
+) -> st.SearchStrategy[tuple[type[ev.Envelope], dict[str, Any]]]:
+    namespaces = st.sampled_from([NAMESPACES[0]] * 9 + NAMESPACES)  # most of it in one, so that it collides
+    common = {"namespace": namespaces, "occurred_at": _times()}
+    return st.tuples(st.just(kind), st.fixed_dictionaries({**common, **fields}))
+
+
+def histories(max_size: int = 30, *, bad: bool = True) -> st.SearchStrategy[list[Step]]:
+    """Events in the order of the log, each with an id of its own, and bad records between them."""
+    step: st.SearchStrategy[Any] = _drafts()
+    if bad:
+        step = _weighted([(19, step), (1, st.sampled_from(BAD))])
+    sizes = st.integers(0, max_size)  # lists alone would be of about five
+    return sizes.flatmap(lambda size: st.lists(step, min_size=size, max_size=size)).map(
+        lambda drafts: [_finished(at, draft) for at, draft in enumerate(drafts)]
+    )
+
+
+def quarrels_over_a_key() -> st.SearchStrategy[list[Step]]:
+    """Four memories of one key, superseding each other and being forgotten."""
+    ids = st.sampled_from(IDS)
+    kinds = st.one_of(
+        ids.map(lambda one: (ev.MemoryRemembered, {"memory_id": one, "text": one, "key": "k"})),
+        st.tuples(ids, ids).map(lambda two: (ev.MemorySuperseded, {"memory_id": two[0], "by": two[1]})),
+        _some(IDS, 1).map(lambda some: (ev.MemoryForgotten, {"memory_ids": some})),
+    )
+    common = {"namespace": NAMESPACES[0], "occurred_at": START}
+    return (
+        st.integers(4, 16)
+        .flatmap(lambda size: st.lists(kinds, min_size=size, max_size=size))
+        .map(lambda drafts: [_finished(at, (kind, common | own)) for at, (kind, own) in enumerate(drafts)])
+    )
+
+
+def _finished(at: int, draft: Any) -> Step:
+    if isinstance(draft, Bad):
+        return draft
+    kind, fields = draft
+    return kind(event_id=f"e{at}", **fields)  # type: ignore[no-any-return]
+
+
+def to_records(steps: Sequence[Step]) -> list[Record]:
+    """The records of a history, stamped a second apart; bad ones stand in both topics."""
+    found: list[Record] = []
+    for at, step in enumerate(steps):
+        stamp = int((START + at * SECOND).timestamp() * 1000)
+        if isinstance(step, Bad):
+            found += [Record(topic, step.key or b"", step.value, (), stamp) for topic in step.topics]
+        else:
+            found += [Record(one.topic, one.key, one.value, one.headers, stamp) for one in encode(step)]
+    return found
+
+
+def to_stored(steps: Sequence[Step]) -> dict[str, list[StoredRecord]]:
+    """Topic → the records of a history as a log of one partition has them."""
+    logs: dict[str, list[StoredRecord]] = {MEMORIES: [], FEEDBACK: []}
+    for record in to_records(steps):
+        log = logs[record.topic]
+        at = Position(record.topic, 0, len(log))
+        log.append(StoredRecord(at, record.timestamp or 0, record.key or None, record.value, record.headers))
+    return logs
