@@ -1,0 +1,38 @@
+"""The Python examples of the README and the concepts page, run as they stand; the links, followed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import mnemolog
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)\)")
+
+
+def test_the_readme_example_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (example,) = BLOCK.findall((ROOT / "README.md").read_text())
+    exec(compile(example, "README.md", "exec"), {})
+    shown = capsys.readouterr().out
+    assert "relevance" in shown
+    assert "Alice eats fish now" in shown
+
+
+def test_the_concepts_examples_run(tmp_path: Path) -> None:
+    with mnemolog.open(tmp_path, embedder="hashing") as memory:
+        for example in BLOCK.findall((ROOT / "docs" / "concepts.md").read_text()):
+            exec(compile(example, "concepts.md", "exec"), {"memory": memory})
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_lead_somewhere(page: Path) -> None:
+    missing = [link for link in LINK.findall(page.read_text()) if not (page.parent / link).exists()]
+    assert not missing
