@@ -242,9 +242,10 @@ def _build(event_class: type[ev.EventT], **values: Any) -> ev.EventT:
     try:
         return ev.build(event_class, **values)
     except InvalidInputError as error:
-        field = (error.field or "").removeprefix("changes.")
+        path = (error.field or "").removeprefix("changes.")
+        field, dot, inside = path.partition(".")
         argument = _ARGUMENT.get(field, field)
-        message = str(error).replace(f"{error.field}: ", f"{argument}: ", 1)
+        message = str(error).replace(f"{error.field}: ", f"{argument}{dot}{inside}: ", 1)
         raise InvalidInputError(message, field=argument or None) from error
 
 

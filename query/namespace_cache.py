@@ -235,5 +235,5 @@ def _seconds(column: pa.ChunkedArray) -> NDArray[np.float64]:
 
 
 def _floats(column: pa.ChunkedArray) -> NDArray[np.float64]:
-    values: NDArray[np.float64] = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    values: NDArray[np.float64] = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     return values

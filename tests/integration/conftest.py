@@ -1,8 +1,7 @@
-"""A real broker for the tests. Where it can't be had they fail; they are never skipped."""
+"""A broker of a test's own, beside the one that all share."""
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,32 +10,10 @@ import pytest
 from mnemolog.broker import LocalBroker
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs the broker, so that `-m "not kafka"` is the quick run."""
-    for item in items:
-        if {"broker", "own_broker"} & set(getattr(item, "fixturenames", ())):
-            item.add_marker("kafka")
-
-
-@pytest.fixture(scope="session")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalBroker]:
-    """One broker for the whole run, to be shared: use names of your own, and do not stop it."""
-    yield from _started(LocalBroker(tmp_path_factory.mktemp("kafka")))
-
-
 @pytest.fixture
 def own_broker(tmp_path: Path) -> Iterator[LocalBroker]:
     """A broker for this test alone, which may kill and restart it."""
-    yield from _started(LocalBroker(tmp_path / "kafka"))
-
-
-@pytest.fixture
-def topic_prefix() -> str:
-    """A prefix for topics, groups and namespaces that no other test has."""
-    return f"t{uuid.uuid4().hex[:12]}."
-
-
-def _started(broker: LocalBroker) -> Iterator[LocalBroker]:
+    broker = LocalBroker(tmp_path / "kafka")
     try:
         yield broker.start()
     finally:

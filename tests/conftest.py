@@ -1,0 +1,33 @@
+"""A real broker for the tests. Where it can't be had they fail; they are never skipped."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+
+import pytest
+
+from mnemolog.broker import LocalBroker
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs the broker, so that `-m "not kafka"` is the quick run."""
+    for item in items:
+        if {"broker", "own_broker"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker("kafka")
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalBroker]:
+    """One broker for the whole run, to be shared: use names of your own, and do not stop it."""
+    broker = LocalBroker(tmp_path_factory.mktemp("kafka"))
+    try:
+        yield broker.start()
+    finally:
+        broker.stop(timeout=10)
+
+
+@pytest.fixture
+def topic_prefix() -> str:
+    """A prefix for topics, groups and namespaces that no other test has."""
+    return f"t{uuid.uuid4().hex[:12]}."
