@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
 from mnemolog.producers import sqlite_file as files
 from mnemolog.producers.clock import to_millis, utc_now
+from mnemolog.producers.deliveries import Delivery
 from mnemolog.producers.header_bytes import dump_headers, load_headers
-from mnemolog.schemas.errors import DeliveryError, LogUnavailableError, MnemologError
+from mnemolog.schemas.errors import DeliveryError, LogError, LogUnavailableError, MnemologError
 from mnemolog.schemas.ports import Clock
 from mnemolog.schemas.positions import Position
 from mnemolog.schemas.records import Record, StoredRecord
 from mnemolog.schemas.topics import TOPIC_NAMES, partition_of
 
+_CHUNK = 1_000
 _INSERT = "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _LAST = (
     'SELECT "offset", timestamp, latest FROM records'
@@ -121,6 +123,15 @@ class EmbeddedLog:
         if request.positions is None:
             raise request.error or DeliveryError("interrupted: the append may have failed", records[0])
         return request.positions
+
+    def append_each(self, records: Iterable[Record]) -> Iterator[Delivery]:
+        """Append a stream of records, many in one transaction; one delivery for each, in their order."""
+        waiting = iter(records)
+        while chunk := list(islice(waiting, _CHUNK)):
+            try:
+                yield from (Delivery(position, None) for position in self.append(chunk))
+            except LogError as error:
+                yield from (Delivery(None, error) for _ in chunk)
 
     def read(self, topic: str, partition: int, offset: int, limit: int) -> list[StoredRecord]:
         """Up to `limit` records from `offset` on; see `schemas.ports.Log`."""
