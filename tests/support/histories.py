@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from typing import Any, TypeAlias
 
 from hypothesis import strategies as st
@@ -170,3 +171,13 @@ def to_stored(steps: Sequence[Step]) -> dict[str, list[StoredRecord]]:
         at = Position(record.topic, 0, len(log))
         log.append(StoredRecord(at, record.timestamp or 0, record.key or None, record.value, record.headers))
     return logs
+
+
+def written(first: int) -> Iterator[tuple[str, int]]:
+    """What a program does for ever: (verb, number of a memory), numbers from `first` on."""
+    for number in count(first):
+        yield "remember", number
+        if number % 4 == 1:
+            yield "update", number
+        if number % 4 == 3:
+            yield "forget", number - 1

@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from mnemolog.embedders import HashingEmbedder
 from mnemolog.processors.embedding import RowEmbedder
 from mnemolog.processors.folds.memories import MemoriesFold
+from mnemolog.processors.folds.port import Fold
 from mnemolog.processors.folds.usage import UsageFold
 from mnemolog.processors.materialize import Rejected, ShardWriter
+from mnemolog.schemas.ports import ViewTable
 from mnemolog.schemas.rows import Row
 from mnemolog.schemas.topics import FEEDBACK, MEMORIES
 from mnemolog.storage.memory_table import MemoryTable
@@ -45,7 +47,10 @@ class Shard:
 
     def writer(self) -> ShardWriter:
         """A writer as a process makes it when it starts."""
-        views = [(MemoriesFold(), self.tables[MEMORIES]), (UsageFold(), self.tables[FEEDBACK])]
+        views: list[tuple[Fold, ViewTable]] = [
+            (MemoriesFold(), self.tables[MEMORIES]),
+            (UsageFold(), self.tables[FEEDBACK]),
+        ]
         return ShardWriter(views, RowEmbedder(EMBEDDER), self.keep)
 
     def snapshot(self) -> dict[str, dict[str, Row]]:

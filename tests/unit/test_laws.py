@@ -118,7 +118,7 @@ def test_two_writers_that_both_believe_they_own_the_shard_do_no_harm(
 def test_a_gap_is_an_error_and_changes_nothing() -> None:
     """K8: records that were never applied must not be skipped in silence."""
     steps: list[Step] = [
-        ev.MemoryForgotten(event_id=f"e{at}", namespace=("a",), occurred_at="2026-01-01", memory_ids=("m",))  # type: ignore[arg-type]
+        ev.MemoryForgotten(event_id=f"e{at}", namespace=("a",), occurred_at="2026-01-01", memory_ids=("m",))
         for at in range(4)
     ]
     records = to_stored(steps)[MEMORIES]
@@ -201,7 +201,7 @@ NOON = START.replace(hour=12)
 
 
 def _event(kind: type[ev.EventT], number: int, **fields: object) -> ev.EventT:
-    return kind(event_id=f"e{number}", namespace=("acme",), occurred_at=NOON, **fields)  # type: ignore[arg-type]
+    return kind(event_id=f"e{number}", namespace=("acme",), occurred_at=NOON, **fields)
 
 
 REMEMBERED = _event(ev.MemoryRemembered, 0, memory_id="a", text="tea")

@@ -94,8 +94,8 @@ def test_a_scope_with_a_filter_is_not_for_this_table_to_resolve() -> None:
 
 
 @pytest.mark.parametrize("gone", [forget("a"), forget_scope()])
-def test_a_redelivered_forget_spares_what_was_counted_since(gone: object) -> None:
-    view = given_usage(feedback("r1", used=["a"]), gone, feedback("r2", used=["a"]))  # type: ignore[arg-type]
+def test_a_redelivered_forget_spares_what_was_counted_since(gone: Event) -> None:
+    view = given_usage(feedback("r1", used=["a"]), gone, feedback("r2", used=["a"]))
     view.unchanged_by(gone)
     assert counts(view, "a") == (1, 0)
 
@@ -114,7 +114,7 @@ def test_feedback_on_a_recall_from_before_the_forgetting_does_not_count_for_what
 def test_unknown_ids_and_events_of_other_topics_are_harmless() -> None:
     view = given_usage(forget("nobody"))
     assert view.live() == set()
-    assert View(view.fold).fold.evolve({}, remember("a", "x"), None) == {}  # type: ignore[arg-type]
+    assert View(view.fold).fold.evolve({}, remember("a", "x"), None) == {}
 
 
 def test_every_column_of_a_row_is_in_the_schema() -> None:
