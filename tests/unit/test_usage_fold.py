@@ -7,6 +7,8 @@ from datetime import timedelta
 import pytest
 from support.folding import ALICE, BOB, START, View, feedback, forget, forget_scope, given_usage, remember
 
+from mnemolog.processors.folds.port import Stamp
+from mnemolog.schemas.events import Event
 from mnemolog.schemas.namespaces import Namespace
 from mnemolog.schemas.rows import USAGE_FIELDS
 
@@ -114,7 +116,7 @@ def test_feedback_on_a_recall_from_before_the_forgetting_does_not_count_for_what
 def test_unknown_ids_and_events_of_other_topics_are_harmless() -> None:
     view = given_usage(forget("nobody"))
     assert view.live() == set()
-    assert View(view.fold).fold.evolve({}, remember("a", "x"), None) == {}
+    assert View(view.fold).fold.evolve({}, remember("a", "x"), Stamp(1, START)) == {}
 
 
 def test_every_column_of_a_row_is_in_the_schema() -> None:
