@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
@@ -54,6 +53,8 @@ def _utf8_size(text: str) -> int:
 
 
 def _check_identifier(value: str) -> str:
+    if value.isprintable() and not value.isspace():  # what nearly all are, told in one step
+        return value
     _utf8_size(value)
     if _CONTROL.search(value):
         raise ValueError("control characters are not allowed here")
@@ -69,27 +70,24 @@ def _check_finite(value: float) -> float:
 
 
 def _check_metadata(metadata: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    size = 0
-    for depth, value in _walk(metadata, 1):
-        if depth > MAX_METADATA_DEPTH:
-            raise ValueError(f"metadata nests deeper than {MAX_METADATA_DEPTH}")
-        if isinstance(value, float):
-            _check_finite(value)
-        size += _utf8_size(value) if isinstance(value, str) else 8
-    if size > MAX_METADATA_BYTES:
+    if _json_size(metadata, 1) > MAX_METADATA_BYTES:
         raise ValueError(f"metadata is over {MAX_METADATA_BYTES} bytes")
     return metadata
 
 
-def _walk(value: Any, depth: int) -> Iterator[tuple[int, Any]]:
-    yield depth, value
+def _json_size(value: JsonValue, depth: int) -> int:
+    """About the bytes of `value`, which stands `depth` levels deep; numbers count 8."""
+    if depth > MAX_METADATA_DEPTH:
+        raise ValueError(f"metadata nests deeper than {MAX_METADATA_DEPTH}")
+    if isinstance(value, str):
+        return _utf8_size(value)
     if isinstance(value, dict):
-        for key, child in value.items():
-            yield depth, key
-            yield from _walk(child, depth + 1)
-    elif isinstance(value, list):
-        for child in value:
-            yield from _walk(child, depth + 1)
+        return 8 + sum(_utf8_size(key) + _json_size(child, depth + 1) for key, child in value.items())
+    if isinstance(value, list):
+        return 8 + sum(_json_size(child, depth + 1) for child in value)
+    if isinstance(value, float):
+        _check_finite(value)
+    return 8
 
 
 def _no_single_string(value: Any) -> Any:
@@ -99,7 +97,7 @@ def _no_single_string(value: Any) -> Any:
 
 
 def _unique(values: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(values))
+    return values if len(set(values)) == len(values) else tuple(dict.fromkeys(values))
 
 
 def _no_bool(value: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from mnemolog.embedders import CachedEmbedder, EmbedderSpec, resolve
 from mnemolog.memory import Memory
 from mnemolog.processors.inline import InlineRunner
+from mnemolog.processors.shards import FED_TOPICS
 from mnemolog.producers.clock import utc_now
 from mnemolog.producers.commands import Commands
 from mnemolog.producers.embedded import EmbeddedLog
@@ -19,12 +20,12 @@ from mnemolog.query.reader import DEFAULT_CACHE_BYTES, ViewReader
 from mnemolog.query.scoring.weights import Weights
 from mnemolog.schemas.errors import LogUnavailableError
 from mnemolog.schemas.namespaces import make_namespace
+from mnemolog.schemas.positions import Position
 from mnemolog.session import DEFAULT_WAIT_SECONDS, LogSession
 from mnemolog.storage.layout import Views
 
 if TYPE_CHECKING:
-    from mnemolog.schemas.ports import Clock, Embedder
-    from mnemolog.schemas.positions import Position
+    from mnemolog.schemas.ports import Clock, Embedder, Log
 
 DEFAULT_NAMESPACE = "default"
 LOG_FILE = "log.sqlite"
@@ -48,7 +49,8 @@ def open(  # noqa: A001 the public name
 
     `namespace` is a tuple of parts, or one string that is a single part. `embedder` is a name such as
     "minilm" (the default), "hashing" or "none", an `Embedder`, or any callable. `agent_id` and `thread_id`
-    are the defaults of what is written. Several processes may open one folder.
+    are the defaults of what is written. Several processes may open one folder. The first read shows all that
+    was durable when the folder was opened.
 
     Raises:
         InvalidInputError: a bad namespace or embedder.
@@ -75,7 +77,9 @@ def open(  # noqa: A001 the public name
         return runner.wait_for_progress(at.topic, at.partition, at.offset, timeout)
 
     queries = Queries(ViewReader(views, cache_bytes), commands.namespace, model, clock, new_id, weights)
-    return Memory(LogSession(log, waiter, wait_seconds, close), queries, commands)
+    session = LogSession(log, waiter, wait_seconds, close)
+    session.expect(_ends(log))
+    return Memory(session, queries, commands)
 
 
 def _made(folder: Path) -> Path:
@@ -114,6 +118,14 @@ def connect(
     reader = ViewReader(Views(views), cache_bytes)
     queries = Queries(reader, commands.namespace, model, clock, new_id, weights)
     return Memory(LogSession(log, _polling(reader), wait_seconds, log.close), queries, commands)
+
+
+def _ends(log: Log) -> list[Position]:
+    """The last position of each partition: what is durable when a memory is opened, its first read shows."""
+    ends = ((topic, log.end_offsets(topic)) for topic in FED_TOPICS)
+    return [
+        Position(topic, number, end - 1) for topic, offsets in ends for number, end in offsets.items() if end
+    ]
 
 
 def _cached(spec: EmbedderSpec) -> Embedder | None:

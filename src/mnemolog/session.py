@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from mnemolog.schemas.codec import encode
@@ -57,11 +57,15 @@ class LogSession:
         """Append records; their positions."""
         self.check_open()
         positions = self.log.append(records)
+        self.expect(positions)
+        return positions
+
+    def expect(self, positions: Iterable[Position]) -> None:
+        """Let the next `settle` wait for these too."""
         with self._lock:
             for position in positions:
                 place = (position.topic, position.partition)
                 self._written[place] = max(self._written.get(place, -1), position.offset)
-        return positions
 
     def wait(self, position: Position | str, timeout: float) -> None:
         """Wait until the views have applied `position`.

@@ -18,7 +18,8 @@ from mnemolog.schemas.topics import FEEDBACK, MEMORIES, partition_of
 
 if TYPE_CHECKING:
     from mnemolog.memory import Memory
-    from mnemolog.schemas.ports import Embedder, Log
+    from mnemolog.producers.deliveries import BulkLog
+    from mnemolog.schemas.ports import Embedder
     from mnemolog.storage.layout import Views
 
 LOG_FILE = "log.sqlite"
@@ -51,7 +52,7 @@ def _existing(path: Path) -> Path:
 
 
 @contextmanager
-def open_log(target: Target, *, create: bool = False) -> Iterator[Log]:
+def open_log(target: Target, *, create: bool = False) -> Iterator[BulkLog]:
     """The log alone: light, and enough to write.
 
     Raises:
@@ -65,13 +66,13 @@ def open_log(target: Target, *, create: bool = False) -> Iterator[Log]:
         log.close()
 
 
-def _kafka_log(target: Target) -> Log:
+def _kafka_log(target: Target) -> BulkLog:
     from mnemolog.producers.kafka import KafkaLog
 
     return KafkaLog(target.kafka or "", timeout_seconds=max(target.timeout, 1.0))
 
 
-def _embedded_log(path: Path, *, create: bool) -> Log:
+def _embedded_log(path: Path, *, create: bool) -> BulkLog:
     from mnemolog.producers.embedded import EmbeddedLog
 
     if create:
