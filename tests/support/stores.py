@@ -11,7 +11,8 @@ from typing import Any, Protocol, TypeVar
 
 from mnemolog import Memory
 from mnemolog.embedders import EmbedderSpec
-from mnemolog.schemas.ports import Log
+from mnemolog.producers.embedded import EmbeddedLog
+from mnemolog.producers.kafka import KafkaLog
 from mnemolog.schemas.topics import FEEDBACK, MEMORIES
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -31,7 +32,7 @@ class Store:
     """A log with its views. `opening` makes a handle on it; `prefix` begins the namespaces of one test."""
 
     opening: Callable[..., Memory]
-    log: Callable[[], Log]
+    log: Callable[[], EmbeddedLog | KafkaLog]
     prefix: str
     held: ExitStack = field(default_factory=ExitStack)
 
