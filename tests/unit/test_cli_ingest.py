@@ -6,7 +6,7 @@ import json
 import subprocess
 from pathlib import Path
 
-from tests.support.command_line import PROGRAM
+from support.command_line import PROGRAM
 
 
 def run(home: Path, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:

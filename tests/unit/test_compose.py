@@ -47,7 +47,9 @@ def test_two_workers_wait_for_the_topics_and_the_store(compose: dict[str, Any]) 
 
 def test_what_must_survive_is_in_volumes(compose: dict[str, Any]) -> None:
     mounted = {
-        volume.split(":")[0] for service in compose["services"].values() for volume in service.get("volumes", [])
+        volume.split(":")[0]
+        for service in compose["services"].values()
+        for volume in service.get("volumes", [])
     }
     assert mounted == set(compose["volumes"])
     for name in ("kafka", "store"):

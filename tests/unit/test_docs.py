@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -30,6 +32,13 @@ def test_the_concepts_examples_run(tmp_path: Path) -> None:
     with mnemolog.open(tmp_path, embedder="hashing") as memory:
         for example in BLOCK.findall((ROOT / "docs" / "concepts.md").read_text()):
             exec(compile(example, "concepts.md", "exec"), {"memory": memory})
+
+
+@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
+def test_the_examples_run(example: Path) -> None:
+    done = subprocess.run([sys.executable, str(example)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
