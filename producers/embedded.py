@@ -19,7 +19,6 @@ from mnemolog.schemas.positions import Position
 from mnemolog.schemas.records import Record, StoredRecord
 from mnemolog.schemas.topics import TOPIC_NAMES, partition_of
 
-_CHUNK = 1_000
 _INSERT = "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _LAST = (
     'SELECT "offset", timestamp, latest FROM records'
@@ -35,6 +34,8 @@ _ENDS = (
     ' ORDER BY "offset" DESC LIMIT 1), 0) FROM every'
 )
 _LATEST = 'SELECT latest FROM records WHERE topic = ? AND "partition" = ? AND "offset" = ?'
+
+_CHUNK = 500
 
 Row = tuple[str, int, int, int, int, bytes, bytes | None, bytes | None]
 Draft = tuple[str, int, int | None, bytes, bytes | None, bytes | None]
@@ -125,13 +126,13 @@ class EmbeddedLog:
         return request.positions
 
     def append_each(self, records: Iterable[Record]) -> Iterator[Delivery]:
-        """Append a stream of records, many in one transaction; one delivery for each, in their order."""
-        waiting = iter(records)
-        while chunk := list(islice(waiting, _CHUNK)):
+        """Append a stream, in transactions of a few hundred; see `producers.deliveries.BulkLog`."""
+        stream = iter(records)
+        while chunk := list(islice(stream, _CHUNK)):
             try:
-                yield from (Delivery(position, None) for position in self.append(chunk))
+                yield from [Delivery(position, None) for position in self.append(chunk)]
             except LogError as error:
-                yield from (Delivery(None, error) for _ in chunk)
+                yield from [Delivery(None, error) for _ in chunk]
 
     def read(self, topic: str, partition: int, offset: int, limit: int) -> list[StoredRecord]:
         """Up to `limit` records from `offset` on; see `schemas.ports.Log`."""

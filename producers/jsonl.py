@@ -101,8 +101,7 @@ class LineParser:
             return LineError(number, None, str(error))
 
     def _event(self, raw: bytes, document: Mapping[str, Any]) -> Event:
-        namespace = make_namespace(document.get("namespace") or ())
-        key = encode_namespace(namespace).encode()
+        key = encode_namespace(_parts(document.get("namespace"))).encode()
         return decode(StoredRecord(_NOWHERE, 0, key, raw))
 
     def _memory(self, document: Mapping[str, Any]) -> Event:
@@ -123,11 +122,7 @@ class LineParser:
     def _namespace(self, given: Any) -> Namespace:
         if given is None:
             return self._default
-        if isinstance(given, str):
-            return decode_namespace(given)
-        if not isinstance(given, list):
-            raise InvalidInputError("namespace: give a list of parts, or 'part/part'", field="namespace")
-        return make_namespace(given)
+        return decode_namespace(given) if isinstance(given, str) else _parts(given)
 
     def _line_id(self, namespace: Namespace, document: Mapping[str, Any]) -> str:
         first = derived_id("line", namespace, document)
@@ -135,6 +130,12 @@ class LineParser:
         before = self._seen.get(place, 0)
         self._seen[place] = before + 1
         return first if not before else derived_id("line", first, before)
+
+
+def _parts(given: Any) -> Namespace:
+    if not isinstance(given, list) or not all(isinstance(part, str) for part in given):
+        raise InvalidInputError("namespace: give a list of strings", field="namespace")
+    return make_namespace(given)
 
 
 def _document(raw: bytes) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from kafka.errors import (
 from mnemolog.producers.budget import Budget
 from mnemolog.producers.deliveries import Delivery
 from mnemolog.producers.kafka_client import ClientSettings
-from mnemolog.schemas.errors import DeliveryError, LogError
+from mnemolog.schemas.errors import DeliveryError, LogError, LogUnavailableError, RecordRefusedError
 from mnemolog.schemas.positions import Position
 from mnemolog.schemas.records import Record
 
@@ -78,11 +78,14 @@ class KafkaSender:
     def append_each(self, records: Iterable[RoutedRecord]) -> Iterator[Delivery]:
         """Send a stream of records; what was settled comes out as the next ones go in."""
         under_way: deque[_Sent] = deque()
+        away: LogUnavailableError | None = None
         try:
             for record, partition in records:
                 size = _size(record)
                 yield from self._make_room(under_way, size)
-                under_way.append(self._send(record, partition, size))
+                under_way.append(self._send(record, partition, size, away))
+                if isinstance(under_way[-1].error, LogUnavailableError):
+                    away = under_way[-1].error  # the rest fails at once, not after one timeout each
                 while under_way and _is_settled(under_way[0]):
                     yield self._settle(under_way.popleft())
             while under_way:
@@ -106,18 +109,20 @@ class KafkaSender:
                 return
             yield self._settle(under_way.popleft())
 
-    def _send(self, record: Record, partition: int, size: int) -> _Sent:
+    def _send(self, record: Record, partition: int, size: int, error: LogError | None = None) -> _Sent:
         deadline = time.monotonic() + self._settings.timeout_seconds + _GRACE_SECONDS
+        if error is not None:
+            return _Sent(record, partition, size, deadline, error=error)
         headers = list(record.headers)
         try:
             producer = self._producer or self._make_producer()
             future = producer.send(
                 record.topic, record.value, record.key, headers, partition, record.timestamp
             )
-        except LogError as error:
-            return _Sent(record, partition, size, deadline, error=error)
-        except (KafkaError, ValueError, TypeError) as error:
-            return _Sent(record, partition, size, deadline, error=self._explain(record, error))
+        except LogError as away:
+            return _Sent(record, partition, size, deadline, error=away)
+        except (KafkaError, ValueError, TypeError) as refusal:
+            return _Sent(record, partition, size, deadline, error=self._explain(record, refusal))
         return _Sent(record, partition, size, deadline, producer, future)
 
     def _settle(self, one: _Sent) -> Delivery:
@@ -173,7 +178,7 @@ class KafkaSender:
                 f" ({error}): the event may or may not be in the log; send it again with the same event id",
                 record,
             )
-        return DeliveryError(f"Kafka at {self._settings} did not take the record: {error}", record)
+        return RecordRefusedError(f"Kafka at {self._settings} did not take the record: {error}", record)
 
 
 def _end(producer: Any) -> None:

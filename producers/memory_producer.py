@@ -1,89 +1,89 @@
-"""The write-only handle: remembers without views, embedder or anything heavy."""
+"""The write-only handle: it remembers without views, embedder or anything heavy."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self, Unpack
+from typing import Any, Self, Unpack
 
 from mnemolog.producers.arguments import RememberFields, UpdateFields
+from mnemolog.producers.bulk import deliver, encode_checked
 from mnemolog.producers.clock import utc_now
 from mnemolog.producers.commands import Commands, Ids
-from mnemolog.producers.deliveries import BulkLog, Delivery
-from mnemolog.producers.jsonl import LineParser, Source, opened, read_lines
+from mnemolog.producers.deliveries import BulkLog
+from mnemolog.producers.embedded import EmbeddedLog
+from mnemolog.producers.ingest import OnProgress, ingest
+from mnemolog.producers.jsonl import Source
 from mnemolog.producers.receipts import Receipt
-from mnemolog.producers.reports import DeliveryReport, IngestReport, LineError
-from mnemolog.schemas.codec import encode
-from mnemolog.schemas.errors import ClosedError, InvalidInputError
+from mnemolog.producers.reports import DeliveryReport, IngestReport
 from mnemolog.schemas.events import Envelope
 from mnemolog.schemas.namespaces import Namespace, make_namespace
 from mnemolog.schemas.ports import Clock
 from mnemolog.schemas.positions import Position
-from mnemolog.schemas.records import Record
+from mnemolog.schemas.topics import MEMORIES
 
+DEFAULT_NAMESPACE = "default"
 LOG_FILE = "log.sqlite"
-MAX_ERRORS_KEPT = 10_000
-_PROGRESS_LINES = 1_000
-
-OnProgress = Callable[[int], None]
-"""Is told how many lines are done, from time to time."""
 
 
 class MemoryProducer:
-    """Writes the events of one namespace to a log; threads may share it.
+    """Writes the events of one namespace. Made by `open` or `connect`; threads may share it.
 
-    Made by `open`, for the embedded log of a folder, or by `connect`, for Kafka. A write returns once it is
-    durable. InvalidInputError means that nothing was appended, LogError that the log did not take it.
+    Every write returns once its event is durable in the log. Nothing is looked up: whether an id exists is
+    only seen by the views. Raises only `MnemologError`s: InvalidInputError for bad arguments (nothing was
+    appended), LogError when an event could not be made durable.
     """
 
     def __init__(self, log: BulkLog, commands: Commands) -> None:
         self._log = log
         self._commands = commands
-        self._closed = False
 
     @classmethod
     def open(
         cls,
         path: str | Path,
-        namespace: str | Iterable[str] = "default",
+        namespace: str | Iterable[str] = DEFAULT_NAMESPACE,
         *,
         agent_id: str | None = None,
         thread_id: str | None = None,
         clock: Clock = utc_now,
     ) -> Self:
-        """A producer for the embedded log in the folder `path`, which is made if it is not there."""
-        from mnemolog.producers.embedded import EmbeddedLog
+        """A producer on the embedded log in the folder `path`, the one that `mnemolog.open(path)` reads.
 
+        Raises:
+            LogUnavailableError: the log can't be opened.
+        """
         commands = Commands(make_namespace(namespace), agent_id, thread_id, clock)
-        home = Path(path)
-        home.mkdir(parents=True, exist_ok=True)
-        return cls(EmbeddedLog(home / LOG_FILE, clock=clock), commands)
+        return cls(EmbeddedLog(Path(path) / LOG_FILE, clock=clock), commands)
 
     @classmethod
     def connect(
         cls,
         kafka: str,
-        namespace: str | Iterable[str] = "default",
+        namespace: str | Iterable[str] = DEFAULT_NAMESPACE,
         *,
         agent_id: str | None = None,
         thread_id: str | None = None,
         clock: Clock = utc_now,
-        linger_ms: int = 20,
+        timeout_seconds: float = 30.0,
+        options: Mapping[str, Any] | None = None,
     ) -> Self:
-        """A producer for the brokers `kafka` (`HOST:PORT[,…]`). Needs the extra `mnemolog[kafka]`.
+        """A producer on the brokers `kafka` (`HOST:PORT[,…]`); see `producers.kafka.KafkaLog`.
 
-        `linger_ms` is how long a bulk write waits for more records to fill a batch.
+        Raises:
+            LogUnavailableError: no broker answers, or the topics are missing (`mnemolog init` makes them).
         """
         from mnemolog.producers.kafka import KafkaLog
 
         commands = Commands(make_namespace(namespace), agent_id, thread_id, clock)
-        return cls(KafkaLog(kafka, linger_ms=linger_ms), commands)
+        log = KafkaLog(kafka, timeout_seconds=timeout_seconds, options=options)
+        log.partitions(MEMORIES)
+        return cls(log, commands)
 
     @property
     def namespace(self) -> Namespace:
-        """The namespace that this handle writes."""
+        """The namespace that this producer writes."""
         return self._commands.namespace
 
     def __enter__(self) -> Self:
@@ -95,142 +95,78 @@ class MemoryProducer:
         self.close()
 
     def close(self) -> None:
-        """Release the log. What was acknowledged stays."""
-        if not self._closed:
-            self._closed = True
-            self._log.close()
+        """Release the log. What was written stays."""
+        self._log.close()
 
     def remember(self, text: str, **fields: Unpack[RememberFields]) -> Receipt:
-        """Remember `text`; see `Commands.remember`."""
+        """Remember `text`, up to 64 KiB. See `Commands.remember` for the fields."""
         event = self._commands.remember(text, **fields)
-        return Receipt(event.memory_id, self.write(event))
+        return Receipt(event.memory_id, self._append(event))
 
-    def update(self, id: str, **changes: Unpack[UpdateFields]) -> Receipt:  # noqa: A002 the public name
-        """Change fields of a memory; an unknown id is harmless. See `Commands.update`."""
-        return Receipt(id, self.write(self._commands.update(id, **changes)))
+    def update(self, id: str, **changes: Unpack[UpdateFields]) -> Receipt:  # noqa: A002 the public name of the field
+        """Change the given fields of a memory; all others stay. See `Commands.update`."""
+        return Receipt(id, self._append(self._commands.update(id, **changes)))
 
-    def supersede(self, id: str, by: str, *, reason: str | None = None) -> Receipt:  # noqa: A002
-        """Let the memory `by` replace the memory `id`."""
-        return Receipt(id, self.write(self._commands.supersede(id, by, reason=reason)))
+    def supersede(
+        self,
+        id: str,  # noqa: A002 the public name of the field
+        by: str,
+        *,
+        reason: str | None = None,
+        event_id: str | None = None,
+    ) -> Receipt:
+        """Let the memory `by` replace the memory `id`, which stays as history."""
+        return Receipt(id, self._append(self._commands.supersede(id, by, reason=reason, event_id=event_id)))
 
-    def forget(self, ids: Ids, *, reason: str | None = None) -> Receipt:
-        """Forget memories; unknown ids are harmless."""
-        event = self._commands.forget(ids, reason=reason)
-        return Receipt(event.memory_ids[0], self.write(event))
+    def forget(self, ids: Ids, *, reason: str | None = None, event_id: str | None = None) -> Receipt:
+        """Forget one memory, or up to 1,000: their content leaves every view. Unknown ids are harmless."""
+        event = self._commands.forget(ids, reason=reason, event_id=event_id)
+        return Receipt(event.memory_ids[0], self._append(event))
 
-    def feedback(self, recall_id: str | None = None, *, used: Ids = (), ignored: Ids = ()) -> Receipt:
-        """Say which of the memories that a recall showed were used and which were ignored."""
-        event = self._commands.feedback(recall_id, used=used, ignored=ignored)
-        return Receipt(event.event_id, self.write(event))
+    def feedback(
+        self,
+        recall_id: str | None = None,
+        *,
+        used: Ids = (),
+        ignored: Ids = (),
+        event_id: str | None = None,
+    ) -> Receipt:
+        """Say which of the memories that a recall showed were used and which were ignored.
 
-    def write(self, event: Envelope) -> Position:
-        """Append one event, whatever its namespace; its position.
-
-        Raises:
-            DeliveryError: it was not acknowledged.
-            LogUnavailableError: the log can't be reached.
+        The same feedback on the same recall counts once.
         """
-        self._check_open()
-        return self._log.append(encode(event))[0]
+        event = self._commands.feedback(recall_id, used=used, ignored=ignored, event_id=event_id)
+        return Receipt(event.event_id, self._append(event))
+
+    def write(self, event: Envelope) -> Receipt:
+        """Append an event of `mnemolog.schemas.events`, whatever its namespace; the receipt has its id."""
+        return Receipt(event.event_id, self._append(event))
 
     def write_batch(self, events: Iterable[Envelope]) -> list[DeliveryReport]:
-        """Append many events, a bounded number under way at a time; one report for each, in their order.
+        """Append many events quickly, and report on each, in order. One that fails does not stop the others.
 
-        Events of one namespace keep their order. Nothing is raised for an event that was not delivered: its
-        report has the error.
+        Not all or nothing: an event that failed may be written again with the same event id.
         """
-        self._check_open()
-        return list(self._deliver(events))
+        return [report for _, report in deliver(self._log, ((None, event) for event in events))]
 
     def write_jsonl(
-        self, source: Source, *, strict: bool = False, on_progress: OnProgress | None = None
+        self, source: Source, on_progress: OnProgress | None = None, *, strict: bool = False
     ) -> IngestReport:
-        """Load a file of JSON lines: whole events, or memories as the fields of `remember`.
+        """Load a file of JSON lines, a path or an open file, without reading it into memory.
 
-        A file loaded twice gives the same memories. A bad line is reported and the others are loaded; with
-        `strict` the first bad line ends the loading. Memory does not grow with the file, but for about 100
-        bytes for each line without id and key.
+        A line with a `type` is a whole event, as `mnemolog export` writes it. Any other holds the fields of a
+        memory: `text`, and perhaps kind, importance, tags, key, id, author, thread_id, agent_id, source,
+        metadata, occurred_at, expires_at (ISO 8601, or seconds since 1970), pinned, event_id, and `namespace`
+        (a list of parts, or "part/part"). Null is the same as nothing. Blank lines are skipped.
+
+        The same file loaded twice makes the same memories: a line without id and key gets an id of its
+        content. A line that is not good is reported, and the others are loaded; `strict` stops there.
 
         Raises:
-            InvalidInputError: the file can't be opened; or, if `strict`, a line is bad.
+            InvalidInputError: the file can't be opened; or, with `strict`, a line is not good.
+            LogUnavailableError: the log gave up on a line. Loading the file again is harmless.
         """
-        self._check_open()
-        tally = _Tally(strict, on_progress)
-        with opened(source) as file:
-            for report in self._deliver(tally.events(LineParser(self._commands), file)):
-                tally.delivered(report)
-        return tally.report()
+        return ingest(self._log, self._commands, source, on_progress, strict)
 
-    def _deliver(self, events: Iterable[Envelope]) -> Iterator[DeliveryReport]:
-        """One report an event, in their order, while later events are under way."""
-        under_way: deque[tuple[Envelope, int]] = deque()
-
-        def records() -> Iterator[Record]:
-            for event in events:
-                encoded = encode(event)
-                under_way.append((event, len(encoded)))
-                yield from encoded
-
-        settled: list[Delivery] = []
-        for delivery in self._log.append_each(records()):
-            settled.append(delivery)
-            if len(settled) == under_way[0][1]:
-                yield _report(under_way.popleft()[0], settled)
-                settled = []
-
-    def _check_open(self) -> None:
-        if self._closed:
-            raise ClosedError("this producer was closed")
-
-
-def _report(event: Envelope, deliveries: Sequence[Delivery]) -> DeliveryReport:
-    first = next((one for one in deliveries if one.error is not None), deliveries[0])
-    return DeliveryReport(event.event_id, first.position if first.error is None else None, first.error)
-
-
-class _Tally:
-    """Counts what becomes of the lines of a file, as they pass."""
-
-    def __init__(self, strict: bool, on_progress: OnProgress | None) -> None:
-        self._strict = strict
-        self._on_progress = on_progress
-        self._written = self._failed = 0
-        self._errors: list[LineError] = []
-        self._under_way: deque[int] = deque()
-        self._last: dict[tuple[str, int], Position] = {}
-
-    def events(self, parser: LineParser, file: IO[bytes]) -> Iterator[Envelope]:
-        """The events of the good lines; the bad ones are counted."""
-        for done, line in enumerate(read_lines(file), 1):
-            parsed = parser.parse(line)
-            if isinstance(parsed, LineError):
-                self._fail(parsed)
-            else:
-                self._under_way.append(line[0])
-                yield parsed
-            if self._on_progress is not None and done % _PROGRESS_LINES == 0:
-                self._on_progress(done)
-
-    def delivered(self, report: DeliveryReport) -> None:
-        """Count one delivery."""
-        line = self._under_way.popleft()
-        if report.position is not None:
-            self._written += 1
-            self._last[report.position.topic, report.position.partition] = report.position
-        elif self._strict and report.error is not None:
-            raise report.error
-        else:
-            self._fail(LineError(line, None, f"it was not delivered: {report.error}"))
-
-    def _fail(self, error: LineError) -> None:
-        if self._strict:
-            raise InvalidInputError(str(error), field=error.field)
-        self._failed += 1
-        if len(self._errors) < MAX_ERRORS_KEPT:
-            self._errors.append(error)
-
-    def report(self) -> IngestReport:
-        """What became of all."""
-        if self._on_progress is not None:
-            self._on_progress(self._written + self._failed)
-        return IngestReport(self._written, self._failed, tuple(self._errors), tuple(self._last.values()))
+    def _append(self, event: Envelope) -> Position:
+        return self._log.append(encode_checked(event))[0]

@@ -53,6 +53,10 @@ class DeliveryError(LogError):
         self.record = record
 
 
+class RecordRefusedError(DeliveryError):
+    """The log does not take this record, say for its size: another try won't help."""
+
+
 class BackpressureError(LogError):
     """The producer's bounded buffer stayed full for longer than it may block."""
 

@@ -122,7 +122,8 @@ def test_whole_events_and_other_namespaces_pass(producer: MemoryProducer, tmp_pa
 
 def test_positions_of_a_file_are_what_to_wait_for(producer: MemoryProducer, tmp_path: Path) -> None:
     seen: list[int] = []
-    report = producer.write_jsonl(lines(*({"text": f"t{n}"} for n in range(2_500))), on_progress=seen.append)
+    documents = ({"text": f"t{number}"} for number in range(2_500))
+    report = producer.write_jsonl(lines(*documents), lambda written, failed: seen.append(written + failed))
     assert seen == [1_000, 2_000, 2_500]
     with mnemolog.open(tmp_path, ("acme", "alice"), embedder="none") as memory:
         for position in report.positions:

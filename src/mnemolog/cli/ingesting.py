@@ -57,7 +57,7 @@ def _load(target: Target, file: str, strict: bool) -> IngestReport:
 
 
 def _lines(advance: Advance) -> Any:
-    return lambda done: advance(done, None)
+    return lambda written, failed: advance(written + failed, None)
 
 
 def _print_report(target: Target, report: IngestReport) -> None:
