@@ -204,7 +204,9 @@ class NamespaceCache:
             return np.zeros(self.size, dtype=np.int64), []
         if name not in self._columns:
             slots = np.flatnonzero(self.alive[: self.size])
-            codes, values = encode_column(pa.chunked_array([chunk.column(name) for chunk in self._chunks]))
+            pieces = [piece for chunk in self._chunks for piece in chunk.column(name).chunks]
+            kind = self._chunks[0].schema.field(name).type
+            codes, values = encode_column(pa.chunked_array(pieces, type=kind))
             by_slot = np.zeros(self.size, dtype=np.int64)
             by_slot[slots] = codes[self._flat_places(slots)]
             self._columns[name] = (by_slot, values)
