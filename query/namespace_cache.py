@@ -74,6 +74,7 @@ class NamespaceCache:
         self.superseded = grown("superseded", (capacity,), np.bool_, False)
         self.occurred = grown("occurred", (capacity,), np.float64, np.nan)
         self.used = grown("used", (capacity,), np.float64, np.nan)
+        self._touched = grown("_touched", (capacity,), np.float64, np.nan)
         self.expires = grown("expires", (capacity,), np.float64, np.nan)
         self.importance = grown("importance", (capacity,), np.float64, np.nan)
         self.author = grown("author", (capacity,), np.int64, -1)
@@ -113,7 +114,8 @@ class NamespaceCache:
         self.superseded[start:end] = table.column("superseded_by").is_valid().to_numpy(zero_copy_only=False)
         times = {name: _seconds(table.column(name)) for name in _HOT_TIMES}
         self.occurred[start:end], self.expires[start:end] = times["occurred_at"], times["expires_at"]
-        self.used[start:end] = np.fmax(times["occurred_at"], times["touched_at"])
+        self._touched[start:end] = np.fmax(times["occurred_at"], times["touched_at"])
+        self.used[start:end] = self._touched[start:end]
         self.importance[start:end] = _floats(table.column("importance"))
         self.author[start:end] = self.authors.numbers(table.column("author").to_pylist())
         self.thread[start:end] = self.threads.numbers(table.column("thread_id").to_pylist())
@@ -137,7 +139,7 @@ class NamespaceCache:
             self._apply_usage(pk)
 
     def upsert_usage(self, rows: list[Row]) -> None:
-        """Take rows of the usage view as they stand now, tombstones among them."""
+        """Take the memories' rows of the usage view as they stand now, tombstones among them."""
         for row in rows:
             self.usage_next_offset = max(self.usage_next_offset, row["_off"] + 1)
             if row["deleted"]:
@@ -148,8 +150,9 @@ class NamespaceCache:
 
     def _apply_usage(self, pk: str) -> None:
         usage, slot = self._usage.get(pk), self.slot_of.get(pk)
-        if usage is not None and slot is not None and usage["last_used_at"] is not None:
-            self.used[slot] = np.fmax(self.used[slot], usage["last_used_at"].timestamp())
+        if slot is not None:
+            last = usage["last_used_at"] if usage else None
+            self.used[slot] = np.fmax(self._touched[slot], np.nan if last is None else last.timestamp())
 
     def usage(self, pk: str) -> Row | None:
         """The usage row of a memory."""

@@ -128,7 +128,7 @@ class ViewReader:
         usage_changed = _version(states[1]) != _version(entry.usage)
         cache, ours = entry.cache, f"namespace = {literal(name)}"
         if usage_changed:
-            since = f"_off >= {cache.usage_next_offset} AND outcome IS NULL AND memory_pk IS NOT NULL"
+            since = f"_off >= {cache.usage_next_offset} AND pk = memory_pk"
             cache.upsert_usage(from_arrow(usage.where(f"{ours} AND {since}")))
         if memories_changed:
             since = f"(_off >= {cache.next_offset} OR _fill > {cache.last_fill})"

@@ -77,8 +77,11 @@ def one_by_one(steps: Sequence[Step]) -> Shard:
     return shard
 
 
-def after_each(steps: Sequence[Step]) -> Iterator[Shard]:
-    """The reference after each of its batches, the empty shard first."""
+def after_each(steps: Sequence[Step], lag: int = 0) -> Iterator[Shard]:
+    """The reference after each of its batches, the empty shard first.
+
+    The topics are applied side by side, but for feedback, which comes `lag` steps later.
+    """
     shard = Shard()
     yield shard
     writer = shard.writer()

@@ -1,0 +1,162 @@
+"""A reader of real tables: kept fresh while they change, over flips, and with more namespaces than fit."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.caches import contents
+from support.histories import NAMESPACES, Step, histories, to_records
+from support.properties import examples
+from support.shards import EMBEDDER
+
+from mnemolog.processors.inline import InlineRunner
+from mnemolog.processors.replay import replay
+from mnemolog.producers.clock import utc_now
+from mnemolog.producers.commands import Commands
+from mnemolog.producers.embedded import EmbeddedLog
+from mnemolog.query.reader import ViewReader
+from mnemolog.schemas.codec import encode
+from mnemolog.schemas.errors import ViewMissingError
+from mnemolog.schemas.events import Envelope
+from mnemolog.schemas.namespaces import Namespace
+from mnemolog.storage.layout import Views
+
+ALICE = NAMESPACES[0]
+
+
+class Place:
+    """A log, its views, and what keeps them up."""
+
+    def __init__(self, folder: Path, log: EmbeddedLog) -> None:
+        self.log = log
+        self.views = Views(folder / "views")
+        self.runner = InlineRunner(log, self.views, EMBEDDER, utc_now, time.monotonic)
+
+    def write(self, *events: Envelope) -> None:
+        """Append events and apply them."""
+        self.log.append([record for event in events for record in encode(event)])
+        self.runner.catch_up()
+
+
+@contextmanager
+def a_place() -> Iterator[Place]:
+    with tempfile.TemporaryDirectory() as folder, EmbeddedLog(Path(folder) / "log.sqlite") as log:
+        yield Place(Path(folder), log)
+
+
+@pytest.fixture
+def place() -> Iterator[Place]:
+    with a_place() as made:
+        yield made
+
+
+def read(reader: ViewReader, namespace: Namespace = ALICE) -> dict[str, Any]:
+    with reader.namespace(namespace) as cache:
+        return contents(cache)
+
+
+def make(namespace: Namespace = ALICE) -> Commands:
+    return Commands(namespace)
+
+
+@examples(8)
+@given(steps=histories(40), data=st.data())
+def test_a_reader_that_stayed_sees_what_a_new_one_sees(steps: list[Step], data: st.DataObject) -> None:
+    """Over every batch, and over a flip to a generation that was built anew."""
+    with a_place() as place:
+        reader = ViewReader(place.views)
+        place.runner.catch_up()
+        records = to_records(steps)
+        while records:
+            size = data.draw(st.integers(1, len(records)), label="batch")
+            place.log.append(records[:size])
+            records = records[size:]
+            place.runner.catch_up()
+            if data.draw(st.booleans(), label="flip"):
+                replay(place.log, place.views, EMBEDDER)
+            for namespace in NAMESPACES:
+                assert read(reader, namespace) == read(ViewReader(place.views), namespace)
+
+
+@pytest.mark.parametrize("namespace", [("acme",), ("7",)])
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_memory_used_again_after_it_was_forgotten_counts_for_every_reader(
+    place: Place, namespace: Namespace, at_once: bool
+) -> None:
+    """The tombstones of what was said before must hide nothing, in whatever order the rows come."""
+    mine = make(namespace)
+    events: list[Envelope] = [
+        mine.remember("text", id="m"),
+        mine.feedback("before", used="m"),
+        mine.forget("m"),
+    ]
+    events += [mine.remember("text again", id="m"), mine.feedback("after", used="m")]
+    for batch in [events] if at_once else [[event] for event in events]:
+        place.write(*batch)
+    (found,) = read(ViewReader(place.views), namespace).values()
+    assert found["usage"]["use_count"] == 1
+
+
+def test_vectors_that_come_late_are_seen(place: Place) -> None:
+    reader = ViewReader(place.views)
+    place.write(make().remember("text", id="m"))
+    (before,) = read(reader).values()
+    table = place.views.shard(place.views.current().generation, 0).open_table("memories")
+    table.update(where="id = 'm'", values={"vector": None})
+    assert not next(iter(read(ViewReader(place.views)).values()))["flags"][0]
+    assert place.runner._writer(0).fill_pending() == (1, 0)
+    for again in (reader, ViewReader(place.views)):
+        (after,) = read(again).values()
+        assert after == before
+
+
+def test_there_is_nothing_to_read_before_anything_was_applied(tmp_path: Path) -> None:
+    reader = ViewReader(Views(tmp_path))
+    with pytest.raises(ViewMissingError), reader.namespace(ALICE):
+        pass
+    assert reader.rows(ALICE, ["m"]) == []
+    assert reader.applied("mnemolog.memories", 0) == 0
+
+
+def test_more_namespaces_than_fit_are_read_all_the_same(place: Place) -> None:
+    names = [("acme", str(number)) for number in range(12)]
+    place.write(*(make(name).remember(f"of {name}", id="m") for name in names))
+    reader = ViewReader(place.views, cache_bytes=1)
+    for _ in range(2):
+        for name in names:
+            (found,) = read(reader, name).values()
+            assert found["row"]["text"] == f"of {name}"
+    assert len(reader._entries) == 1
+
+
+def test_a_namespace_is_read_whole_while_it_changes(place: Place) -> None:
+    """Each batch puts two memories anew; no reader ever sees one of a batch without the other."""
+    alice = make()
+    place.write(*(alice.remember("text 0", id=one) for one in "ab"))
+    done, torn = threading.Event(), list[set[str]]()
+    readers = [ViewReader(place.views), ViewReader(place.views)]
+
+    def look(reader: ViewReader) -> None:
+        while not done.is_set():
+            texts = {found["row"]["text"] for found in read(reader).values()}
+            if len(texts) != 1:
+                torn.append(texts)
+
+    threads = [threading.Thread(target=look, args=(reader,)) for reader in [*readers, *readers]]
+    for thread in threads:
+        thread.start()
+    for number in range(1, 30):
+        place.write(*(alice.remember(f"text {number}", id=one) for one in "ab"))
+    done.set()
+    for thread in threads:
+        thread.join()
+    assert torn == []
