@@ -65,6 +65,12 @@ def test_from_init_to_replay(cli: KafkaCommandLine, worker: subprocess.Popen[byt
     assert (report["equal"], report["live"]) == (True, True)
     after = cli.json("remember", "Alice likes figs", "--wait", "--timeout", "60")
     assert len(cli.lines("list", "--after", after["position"])) == 2
+    loaded = cli.json(
+        "ingest", "-", "--wait", stdin='{"text": "one"}\n{"text": "two", "namespace": "acme/bob"}\n'
+    )
+    assert loaded["written"] == 2
+    assert len(cli.lines("list")) == 3
+    assert len(cli.lines("list", "--namespace", "acme/bob")) == 1
     worker.send_signal(signal.SIGTERM)
     assert worker.wait(30) == 0
     assert "Is a worker running?" in cli.fails(4, "remember", "too late", "--wait", "--timeout", "1")

@@ -51,7 +51,7 @@ def test_no_arguments_is_help(cli: CommandLine) -> None:
 
 
 def test_every_command_takes_the_options_of_all(cli: CommandLine) -> None:
-    commands = "demo init remember recall get list update forget history worker replay stats feedback"
+    commands = "demo init remember recall get list update forget history ingest worker replay stats feedback"
     for command in [*commands.split(), "deadletters list", "deadletters retry", "deadletters drop"]:
         told = cli.ok(*command.split(), "--help")
         for option in ("path", "kafka", "views", "namespace", "embedder", "timeout"):

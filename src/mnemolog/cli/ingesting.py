@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mnemolog.cli.exits import ExitCode
+from mnemolog.cli.following import follow
 from mnemolog.cli.options import Target, command
 from mnemolog.cli.output import note, print_json, say
 from mnemolog.cli.progress import Advance, progress
@@ -39,8 +40,7 @@ def ingest(
     report = _load(target, file, strict)
     if wait and report.positions:
         with open_memory(target) as memory:
-            for position in report.positions:
-                memory.wait(position, target.timeout)
+            follow(memory, report.positions, target.timeout, shown=not target.json)
     _print_report(target, report)
     return ExitCode.INCOMPLETE if report.failed else ExitCode.OK
 

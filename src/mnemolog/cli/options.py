@@ -75,7 +75,7 @@ _TIMEOUT: TypeAlias = Annotated[
         metavar="SECONDS",
         envvar="MNEMOLOG_TIMEOUT",
         min=0.0,
-        help="How long to wait for Kafka and the views.",
+        help="How long to wait for Kafka, and for views that stand still.",
     ),
 ]
 _JSON: TypeAlias = Annotated[

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mnemolog.cli.following import follow
 from mnemolog.cli.options import Target
-from mnemolog.cli.output import is_watched, note
 from mnemolog.cli.quiet_logging import log_in_one_line
 from mnemolog.cli.shell import UsageError
 from mnemolog.schemas.errors import InvalidInputError, ViewMissingError
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 LOG_FILE = "log.sqlite"
 VIEWS_FOLDER = "views"
-_WORTH_A_NOTE = 500
 
 
 def require_kafka(target: Target, why: str) -> str:
@@ -88,13 +87,13 @@ def open_memory(target: Target, *, create: bool = False) -> Iterator[Memory]:
 
     Raises:
         ViewMissingError: there is no embedded memory in the folder, and none may be made.
-        WaitTimeoutError: the views did not follow within the target's timeout.
+        WaitTimeoutError: the views stood still for the target's timeout.
     """
     log_in_one_line()
     memory = _connect(target) if target.path is None else _open(target, target.path, create=create)
     try:
         if target.path is not None:
-            _catch_up(memory, target.path, target.timeout)
+            follow(memory, _ends(memory, target.path), target.timeout, shown=not target.json)
         yield memory
     finally:
         memory.close()
@@ -118,18 +117,14 @@ def _open(target: Target, path: Path, *, create: bool) -> Memory:
     return open_embedded(home, target.namespace, embedder=embedder or "none", wait_seconds=target.timeout)
 
 
-def _catch_up(memory: Memory, path: Path, timeout: float) -> None:
-    """Wait for what the log holds of the namespace's partition: other commands have only appended it."""
+def _ends(memory: Memory, path: Path) -> list[Position]:
+    """The last positions of the namespace's partition: other commands have only appended there."""
     from mnemolog.producers.embedded import EmbeddedLog
 
-    behind = sum(memory.lag().values())
-    if behind > _WORTH_A_NOTE and is_watched():
-        note(f"bringing the views up to date: {behind} events …")
     with EmbeddedLog(path / LOG_FILE) as log:
-        for topic in (MEMORIES, FEEDBACK):
-            partition = partition_of(encode_namespace(memory.namespace).encode(), log.partitions(topic))
-            if end := log.end_offsets(topic)[partition]:
-                memory.wait(Position(topic, partition, end - 1), timeout)
+        partition = partition_of(encode_namespace(memory.namespace).encode(), log.partitions(MEMORIES))
+        ends = {topic: log.end_offsets(topic)[partition] for topic in (MEMORIES, FEEDBACK)}
+    return [Position(topic, partition, end - 1) for topic, end in ends.items() if end]
 
 
 def open_views(target: Target) -> Views:
