@@ -136,7 +136,7 @@ def _ranked(
     keep = total >= question.min_score
     if question.threshold is not None and "cosine" in candidates.terms:
         keep &= 1 - candidates.terms["cosine"] <= question.threshold
-    order = np.lexsort((found.places, candidates.age, -total))
+    order = np.lexsort((found.places, np.abs(candidates.age), -total))  # of equals the nearest to now
     best = [int(at) for at in order if keep[at]][: question.k]
     slots = live.slots[found.places]
     return [

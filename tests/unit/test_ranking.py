@@ -1,0 +1,49 @@
+"""What comes first where scores are equal, and what never comes at all."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from support.tables import DIM, NOON, row
+
+from mnemolog.query.live import live_at
+from mnemolog.query.namespace_cache import NamespaceCache
+from mnemolog.query.recall import Question, recall
+from mnemolog.query.scoring.english import asks_of
+from mnemolog.schemas.rows import Row, memories_schema
+from mnemolog.storage.arrow import to_arrow
+
+
+def memory(name: str, **changes: Any) -> Row:
+    return row(name, namespace="acme", text="tea", terms="tea", **changes)
+
+
+def ranked(rows: list[Row], **options: Any) -> list[str]:
+    cache = NamespaceCache(DIM)
+    cache.upsert(to_arrow(rows, memories_schema(DIM)))
+    question = Question(["tea"], asks_of("tea"), NOON, **options)
+    hits, _ = recall(cache, live_at(cache, NOON.timestamp()), question)
+    return [hit.memory.id for hit in hits]
+
+
+def test_of_equal_scores_the_one_nearest_to_now_comes_first() -> None:
+    """M56: a time ahead of the clock puts nothing above a fresh memory."""
+    ages = {"old": -9, "ahead": 10, "fresh": 0, "older": -30, "far ahead": 400}
+    rows = [memory(name, occurred_at=NOON + timedelta(days=days)) for name, days in ages.items()]
+    assert ranked(rows) == ["fresh", "old", "ahead", "older", "far ahead"]
+
+
+def test_of_equal_scores_and_times_the_first_one_written_comes_first() -> None:
+    assert ranked([memory(name) for name in "bca"]) == ["b", "c", "a"]
+
+
+def test_the_expired_and_the_superseded_do_not_come() -> None:
+    rows = [
+        memory("expired", expires_at=NOON),
+        memory("expires later", expires_at=NOON + timedelta(microseconds=1)),
+        memory("superseded", superseded_by="x"),
+        memory("forgotten", deleted=True),
+    ]
+    assert ranked(rows) == ["expires later"]
+    assert ranked(rows, superseded=True) == ["expires later", "superseded"]
