@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -27,7 +28,6 @@ Upcasters = Mapping[tuple[str, int], Upcaster]
 
 UPCASTERS: Upcasters = {}
 
-_ADAPTER: TypeAdapter[Event] = TypeAdapter(Event)
 
 _TOPICS: dict[str, tuple[str, ...]] = {
     "MemoryRemembered": (topics.MEMORIES,),
@@ -66,12 +66,18 @@ def decode(record: StoredRecord, upcasters: Upcasters = UPCASTERS) -> Event:
     if record.value is None:
         raise CodecError("the record has no value")
     try:
-        event = _ADAPTER.validate_json(record.value)
+        event = _adapter().validate_json(record.value)
     except ValidationError as error:
         event = _decode_old(record.value, error, upcasters)
     if record.key != encode_namespace(event.namespace).encode():
         raise CodecError(f"the record's key {record.key!r} is not the namespace {event.namespace!r}")
     return event
+
+
+@cache
+def _adapter() -> TypeAdapter[Event]:
+    """Made when it is first needed: who only writes never does."""
+    return TypeAdapter(Event)
 
 
 def _decode_old(value: bytes, error: ValidationError, upcasters: Upcasters) -> Event:
@@ -80,7 +86,7 @@ def _decode_old(value: bytes, error: ValidationError, upcasters: Upcasters) -> E
     if lifted is document:
         raise _explain(document, error) from error
     try:
-        return _ADAPTER.validate_python(lifted)
+        return _adapter().validate_python(lifted)
     except ValidationError as again:
         raise _explain(lifted, again) from again
 
