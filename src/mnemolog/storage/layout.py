@@ -69,7 +69,7 @@ class Views:
                 f"there are no views at {self.root} yet; a worker, or mnemolog replay, makes them"
             )
         if self._current is None or self._current[0] != stamp:
-            self._current = (stamp, self.manifest(self._read(POINTER)["generation"]))
+            self._current = (stamp, self.manifest(str(self._read(POINTER).get("generation"))))
         return self._current[1]
 
     def manifest(self, generation: str) -> Manifest:
@@ -78,7 +78,11 @@ class Views:
         Raises:
             ViewMissingError: there is no such generation.
         """
-        return Manifest(**self._read(f"{generation}/{MANIFEST}"))
+        name = f"{generation}/{MANIFEST}"
+        try:
+            return Manifest(**self._read(name))
+        except TypeError as error:
+            raise ViewError(f"{self.root}/{name} is no manifest of this release: {error}") from error
 
     def generations(self) -> list[str]:
         """The names of all generations, oldest first."""
@@ -111,9 +115,11 @@ class Views:
         if data is None:
             raise ViewMissingError(f"there is no {name} at {self.root}")
         try:
-            document: dict[str, Any] = json.loads(data)
+            document = json.loads(data)
         except ValueError as error:
             raise ViewError(f"{self.root}/{name} can't be read: {error}") from error
+        if not isinstance(document, dict):
+            raise ViewError(f"{self.root}/{name} can't be read: it is no JSON object")
         return document
 
     def _write(self, name: str, document: dict[str, Any]) -> None:

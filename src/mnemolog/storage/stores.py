@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from pathlib import Path
 from typing import Any, Protocol
@@ -59,7 +60,7 @@ class FolderStore:
         """See `Store.write`: a temporary file is synced, then takes the name in one step."""
         path = self._root / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+        temporary = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}.tmp")
         with temporary.open("wb") as file:
             file.write(data)
             file.flush()
