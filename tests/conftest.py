@@ -6,8 +6,13 @@ import uuid
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from mnemolog.broker import LocalBroker
+
+# The same examples in every run, and none fails for being slow on a busy machine.
+settings.register_profile("mnemolog", derandomize=True, deadline=None)
+settings.load_profile("mnemolog")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

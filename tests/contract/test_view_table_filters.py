@@ -53,7 +53,7 @@ def filled_table(open_table: OpenTable) -> ViewTable:
     return table
 
 
-@examples(150)
+@examples(100)
 @given(document=filters())
 @example({"superseded": {"exists": False}})
 @example({"NOT": {"superseded": {"exists": True}}})

@@ -162,7 +162,7 @@ def test_a_deep_filter_is_recorded_no_deeper_than_it_was() -> None:
     assert parse_filter(json.loads(json.dumps(to_document(node)))) == node
 
 
-@examples(200)
+@examples(80)
 @given(document=filters())
 def test_a_filter_means_the_same_after_its_way_through_json(document: dict[str, Any]) -> None:
     node = parse_filter(document)
@@ -172,7 +172,7 @@ def test_a_filter_means_the_same_after_its_way_through_json(document: dict[str, 
     assert to_document(again) == to_document(parse_filter(to_document(again)))
 
 
-@examples(200)
+@examples(80)
 @given(document=filters())
 def test_not_selects_exactly_the_others(document: dict[str, Any]) -> None:
     node, other = parse_filter(document), parse_filter({"NOT": document})

@@ -75,7 +75,7 @@ def test_redelivery_from_any_earlier_offset_changes_nothing(steps: list[Step], d
     assert shard.snapshot() == before == one_by_one(steps).snapshot()
 
 
-@examples(40)
+@examples(25)
 @given(steps=histories(20), data=st.data())
 def test_a_crash_at_any_point_gives_the_same_view(steps: list[Step], data: st.DataObject) -> None:
     """F16: between fold, dead letter and commit, before and after each, as often as it likes."""
@@ -96,7 +96,7 @@ def test_a_crash_at_any_point_gives_the_same_view(steps: list[Step], data: st.Da
     assert set(shard.deadletters) == set(expected.deadletters)
 
 
-@examples(30)
+@examples(20)
 @given(steps=histories(20), data=st.data())
 def test_two_writers_that_both_believe_they_own_the_shard_do_no_harm(
     steps: list[Step], data: st.DataObject

@@ -24,7 +24,7 @@ def columns(table: pa.Table) -> Any:
     return column
 
 
-@examples(250)
+@examples(100)
 @given(document=filters(), given_rows=st.lists(rows(), max_size=12), pieces=st.integers(1, 3))
 def test_a_mask_is_the_filter_on_each_row(
     document: dict[str, Any], given_rows: list[Row], pieces: int

@@ -33,7 +33,7 @@ def weight(term: str, words: list[str], documents: list[list[str]], mean: float)
     return rarity * count * 1.9 / (count + 0.9 * (0.6 + 0.4 * len(words) / mean))
 
 
-@examples(200)
+@examples(100)
 @given(given_texts=st.lists(texts, max_size=15), terms=queries, data=st.data())
 def test_scores_equal_the_formula_on_the_documents_that_are_left(
     given_texts: list[str], terms: list[str], data: st.DataObject
@@ -51,7 +51,7 @@ def test_scores_equal_the_formula_on_the_documents_that_are_left(
     assert scores[list(left)].tolist() == pytest.approx(reference(list(left.values()), terms), abs=1e-12)
 
 
-@examples(100)
+@examples(60)
 @given(given_texts=st.lists(texts, min_size=1, max_size=15), terms=queries, data=st.data())
 def test_group_scores_equal_the_formula_on_the_groups(
     given_texts: list[str], terms: list[str], data: st.DataObject
