@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeVar
 
 Result = TypeVar("Result")
+
+
+class _Call(threading.Thread):
+    """One call; it is known by its class to `await_threads`."""
 
 
 async def in_thread(function: Callable[..., Result], *arguments: Any) -> Result:
@@ -34,5 +39,13 @@ async def in_thread(function: Callable[..., Result], *arguments: Any) -> Result:
         with suppress(RuntimeError):  # the loop is closed: nobody waits any more
             loop.call_soon_threadsafe(settle, *call)
 
-    threading.Thread(target=run, name=getattr(function, "__name__", "call"), daemon=True).start()
+    _Call(target=run, name=getattr(function, "__name__", "call"), daemon=True).start()
     return await future
+
+
+def await_threads(seconds: float) -> None:
+    """Let the calls under way end, for so long: one that is in native code when Python ends aborts it."""
+    deadline = time.monotonic() + seconds
+    for thread in threading.enumerate():
+        if isinstance(thread, _Call):
+            thread.join(max(0.0, deadline - time.monotonic()))

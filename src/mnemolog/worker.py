@@ -24,7 +24,7 @@ from mnemolog.processors.deadletters import keep_in
 from mnemolog.processors.embedding import Backoff
 from mnemolog.processors.partition_pump import BATCH, EMBEDDED_BATCH
 from mnemolog.processors.shards import FED_TOPICS, ensure_live, open_shard
-from mnemolog.processors.threads import in_thread
+from mnemolog.processors.threads import await_threads, in_thread
 from mnemolog.producers.clock import utc_now
 from mnemolog.producers.kafka import KafkaLog
 from mnemolog.schemas.errors import LogError, LogUnavailableError, MnemologError, ViewError
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 GROUP = "mnemolog"
 START_PATIENCE_SECONDS = 60.0
 STOP_PATIENCE_SECONDS = 5.0
+THREAD_PATIENCE_SECONDS = 3.0
 LONGEST_PAUSE_SECONDS = 10.0
 _POLL_SECONDS = 0.1
 _FLIP_SECONDS = 1.0
@@ -74,6 +75,7 @@ def run_worker(
         return 1
     finally:
         ending.set()
+        await_threads(THREAD_PATIENCE_SECONDS)
     logger.info("stopped")
     return 0
 
