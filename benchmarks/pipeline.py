@@ -23,6 +23,7 @@ from benchmarks.embedding import Bare, seconds
 from benchmarks.measure import p50, p99, report, texts
 from benchmarks.producer_rates import compare, made_events
 from mnemolog.broker import LocalBroker
+from mnemolog.embedders import MiniLMEmbedder
 from mnemolog.producers import MemoryProducer
 from mnemolog.producers.commands import Commands
 from mnemolog.producers.kafka import create_topics
@@ -122,32 +123,40 @@ def end_to_end(home: Path, count: int) -> Rows:
         ]
 
 
-def bare_rate(model: Bare, made: Sequence[str]) -> float:
-    """Texts a second of onnxruntime alone, 32 at a time: the most that can be asked of a pipeline."""
-    return len(made) / seconds(model.by_32, made)
+class Models:
+    """What the model does alone: as mnemolog runs it, which packs texts by length, and as anyone would."""
+
+    def __init__(self) -> None:
+        self._ours, self._bare = MiniLMEmbedder(), Bare()
+        self.rates(texts(32, seed=4))
+
+    def rates(self, made: Sequence[str]) -> tuple[float, float]:
+        """Texts a second: MiniLMEmbedder, and bare onnxruntime with 32 at a time."""
+        ours, bare = seconds(self._ours.embed, made), seconds(self._bare.by_32, made)
+        return len(made) / ours, len(made) / bare
 
 
-def embedded(home: Path, count: int, lag_events: int, lag_rate: float) -> Rows:
-    """With MiniLM: how near the pipeline comes to the bare model, measured before and after; then the lag."""
-    made = texts(count * ROUNDS, seed=5)
-    model = Bare()
-    model.by_32(made[:64])
-    rounds: list[tuple[float, float]] = []
+def with_minilm(home: Path, count: int, lag_events: int, lag_rate: float) -> Rows:
+    """How near the pipeline comes to the model alone, measured before and after each round; then the lag."""
+    models = Models()
+    rounds: list[tuple[float, float, float]] = []
     with kafka(home) as bootstrap, worker(bootstrap, home, "minilm") as running:
         through(bootstrap, running.views, remembered(texts(100, seed=6), "warm"))
-        before = bare_rate(model, made[:count])
+        before = models.rates(texts(count // 2, seed=7))
         for number in range(ROUNDS):
-            part = made[number * count : (number + 1) * count]
-            rate = through(bootstrap, running.views, remembered(part, f"m{number}-"))
-            after = bare_rate(model, part)
-            rounds.append((rate, mean((before, after))))
+            made = texts(count, seed=10 + number)
+            rate = through(bootstrap, running.views, remembered(made, f"m{number}-"))
+            after = models.rates(made[: count // 2])
+            rounds.append((rate, mean((before[0], after[0])), mean((before[1], after[1]))))
             before = after
         lags = lag(bootstrap, running.views, lag_events, lag_rate)
         peak = running.peak_mib()
     return [
-        ("end to end with MiniLM, texts/s", p50([rate for rate, _ in rounds]), ""),
-        ("bare MiniLM in the same minutes, texts/s", p50([bare for _, bare in rounds]), ""),
-        ("with MiniLM / bare MiniLM", p50([rate / bare for rate, bare in rounds]), "≥ 0.9"),
+        ("end to end with MiniLM, texts/s", p50([rate for rate, _, _ in rounds]), ""),
+        ("MiniLMEmbedder alone in the same minutes, texts/s", p50([ours for _, ours, _ in rounds]), ""),
+        ("bare onnxruntime in the same minutes, texts/s", p50([bare for _, _, bare in rounds]), ""),
+        ("end to end / MiniLMEmbedder alone", p50([rate / ours for rate, ours, _ in rounds]), "≥ 0.9"),
+        ("end to end / bare onnxruntime", p50([rate / bare for rate, _, bare in rounds]), "≥ 0.9"),
         (f"lag write → recallable with MiniLM at {lag_rate:g}/s, p50 ms", p50(lags), "≤ 120"),
         ("the same, p99 ms", p99(lags), ""),
         ("peak memory of that worker, MiB", peak, "≤ 500"),
@@ -206,7 +215,7 @@ def main() -> None:
             home.mkdir()
         rows = produced(homes[0], asked.events)
         rows += end_to_end(homes[1], asked.events)
-        rows += embedded(homes[2], asked.texts, asked.lag_events, asked.lag_rate)
+        rows += with_minilm(homes[2], asked.texts, asked.lag_events, asked.lag_rate)
     report("Pipeline on Kafka", rows, asked.json)
 
 
