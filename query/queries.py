@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -96,7 +96,7 @@ class Queries:
             asks=asks_of(query),
             authors=named.authors,
             vector=vector,
-            now=self._clock() if now is None else as_utc(now),
+            now=self._clock() if now is None else _moment("now", now),
             k=k,
             where=where,
             superseded=include_superseded,
@@ -211,11 +211,13 @@ class Queries:
         mask = cache.visible(self._clock().timestamp(), superseded=superseded)
         return np.flatnonzero(cache.matching(where, mask))
 
-    def ids(self, where: Node) -> list[str]:
-        """The ids of all memories that a filter selects, superseded ones too."""
+    def ids(self, where: Node, *, expired: bool = False) -> list[str]:
+        """The ids of all memories that a filter selects, superseded ones too, and `expired` ones if asked."""
+        now = -math.inf if expired else self._clock().timestamp()
         try:
             with self._reader.namespace(self._namespace) as cache:
-                return [cache.row(int(slot))["id"] for slot in self._selected(cache, where, True)]
+                mask = cache.matching(where, cache.visible(now, superseded=True))
+                return [cache.row(int(slot))["id"] for slot in np.flatnonzero(mask)]
         except ViewMissingError:
             return []
 
@@ -253,17 +255,28 @@ class Queries:
 
 
 def _where(kinds: Sequence[str] | None, tags: Sequence[str] | None, filters: Filter | None) -> Node:
-    nodes: list[Node] = [parse_filter(filters)] if filters else []
+    nodes: list[Node] = [] if filters is None else [parse_filter(filters)]
     if kinds is not None:
         nodes.append(Or(tuple(Compare("kind", "eq", kind, "string") for kind in _strings("kinds", kinds))))
-    nodes += [Compare("tags", "contains", tag, "tags") for tag in _strings("tags", tags or ())]
+    if tags is not None:
+        nodes += [Compare("tags", "contains", tag, "tags") for tag in _strings("tags", tags)]
     return nodes[0] if len(nodes) == 1 else And(tuple(nodes))
 
 
 def _strings(field: str, values: Sequence[str]) -> Sequence[str]:
-    if isinstance(values, str) or not all(isinstance(value, str) for value in values):
+    listed = isinstance(values, Iterable) and not isinstance(values, str)
+    if not listed or not all(isinstance(value, str) for value in values):
         raise InvalidInputError(f"{field}: give a list of strings, not {values!r}", field=field)
     return values
+
+
+def _moment(field: str, value: object) -> datetime:
+    try:
+        if isinstance(value, datetime):
+            return as_utc(value)
+    except ValueError as error:
+        raise InvalidInputError(f"{field}: {error}", field=field) from error
+    raise InvalidInputError(f"{field} is a datetime, not {value!r}", field=field)
 
 
 def _check_count(field: str, value: object, low: int, high: int) -> None:

@@ -140,7 +140,7 @@ def _parse_list(name: str, value: object, depth: int) -> tuple[Node, ...]:
 
 def _parse_field(name: str, value: object) -> Node:
     field, _, path = name.partition(".")
-    if field == "metadata" and path:
+    if field == "metadata" and path and _parse_text(path):
         kind: FieldType = "json"
     elif name in FIELDS:
         field, path, kind = name, "", FIELDS[name]
@@ -193,8 +193,18 @@ def _parse_number(value: Any) -> float | int | None:
     return value if number else None
 
 
+def _parse_text(value: Any) -> str | None:
+    """Half of a surrogate pair is no text: no event can hold it."""
+    try:
+        return value if isinstance(value, str) and value.encode() is not None else None
+    except UnicodeEncodeError:
+        return None
+
+
 def _parse_json(value: Any) -> str | float | bool | None:
-    return value if isinstance(value, (str, bool)) else _parse_number(value)
+    if isinstance(value, str):
+        return _parse_text(value)
+    return value if isinstance(value, bool) else _parse_number(value)
 
 
 def _parse_time(value: Any) -> Span | None:
@@ -220,8 +230,8 @@ def _from_iso(text: str) -> date:
 
 
 _PARSERS: Mapping[FieldType, Callable[[Any], Any]] = {
-    "string": lambda value: value if isinstance(value, str) else None,
-    "tags": lambda value: value if isinstance(value, str) else None,
+    "string": _parse_text,
+    "tags": _parse_text,
     "bool": lambda value: value if isinstance(value, bool) else None,
     "number": _parse_number,
     "time": _parse_time,

@@ -26,7 +26,12 @@ def make_namespace(value: str | Iterable[str]) -> Namespace:
     Raises:
         InvalidInputError: no part, too many, or a part that is empty, too long or has control characters.
     """
-    return _checked((value,) if isinstance(value, str) else tuple(value))
+    try:
+        return _checked((value,) if isinstance(value, str) else tuple(value))
+    except TypeError:  # no parts to iterate over, or one that is a list
+        raise InvalidInputError(
+            f"a namespace is a tuple of strings, not {value!r}", field="namespace"
+        ) from None
 
 
 @lru_cache(maxsize=65_536)

@@ -27,7 +27,7 @@ def parse_position(token: str | Position) -> Position:
     """
     if isinstance(token, Position):
         return token
-    topic, _, rest = token.partition("/")
+    topic, _, rest = token.partition("/") if isinstance(token, str) else ("", "", "")
     partition, _, offset = rest.partition("/")
     if not (topic and partition.isdecimal() and offset.isdecimal()):
         raise InvalidInputError(

@@ -48,6 +48,8 @@ class Weights:
         Raises:
             InvalidInputError: an unknown name, or a value that is not a finite number of at least 0.
         """
+        if not isinstance(changes, Mapping | None):
+            raise InvalidInputError(f"weights are a dict of numbers, not {changes!r}", field="weights")
         for name, value in (changes or {}).items():
             _check(name, value)
         return replace(self, **(changes or {}))

@@ -90,6 +90,8 @@ class Memory:
 
         All are checked before any is appended.
         """
+        if isinstance(items, str | bytes | Mapping) or not isinstance(items, Iterable):
+            raise InvalidInputError(f"items: give a list of texts or dicts, not {items!r:.80}", field="items")
         events = [self._commands.remember(**_arguments(item, fields)) for item in items]
         positions = self._session.append(events) if events else []
         return [Receipt(event.memory_id, at) for event, at in zip(events, positions, strict=True)]
@@ -144,9 +146,10 @@ class Memory:
         node = parse_filter(filters)
         self._session.settle()
         ids = self._queries.ids(node)
+        gone = self._queries.ids(node, expired=True) if filters and not dry_run else []
         if not dry_run:
             self._session.append([self._commands.forget_scope(to_document(node), reason=reason)])
-            self._forget_usage(ids if filters else [], reason)
+            self._forget_usage(gone, reason)
         return len(ids)
 
     def _forget_usage(self, ids: Sequence[str], reason: str | None) -> None:
