@@ -71,6 +71,13 @@ def test_a_stale_writer_changes_nothing(table: ViewTable) -> None:
     assert table.applied() == 7
 
 
+def test_the_offset_never_steps_back_in_the_eyes_of_its_writer(table: ViewTable) -> None:
+    for offset, applied in [(6, 7), (3, 7), (7, 8), (7, 8), (0, 8), (20, 21)]:
+        table.applied()
+        table.commit([], offset)
+        assert table.applied() == applied
+
+
 def test_a_stale_writer_still_adds_no_row_twice(table: ViewTable) -> None:
     for _ in range(3):
         table.commit([row("a", 1), row("b", 2)], 2)
