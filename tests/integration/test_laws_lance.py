@@ -26,7 +26,9 @@ from mnemolog.processors.inline import InlineRunner
 from mnemolog.processors.replay import replay
 from mnemolog.processors.shards import FOLDS
 from mnemolog.producers.clock import utc_now
+from mnemolog.producers.commands import Commands
 from mnemolog.producers.embedded import EmbeddedLog
+from mnemolog.schemas.codec import encode
 from mnemolog.schemas.positions import Position
 from mnemolog.schemas.rows import Row
 from mnemolog.schemas.topics import MEMORIES
@@ -92,6 +94,21 @@ def test_any_batching_and_redelivery_give_the_same_tables(steps: list[Step], dat
                 size = data.draw(st.integers(done - start + 1, end - start), label="size")
                 writer.apply(fold.topic, log.read(fold.topic, 0, start, size))
         assert rows_of(views, views.current().generation) == one_by_one(steps).snapshot()
+
+
+def test_a_replay_reuses_only_the_vectors_of_the_same_texts() -> None:
+    """The live views may be behind the log: their vector of an older text is not this text's."""
+    commands = Commands(("acme",))
+    with a_log() as (log, views):
+        first = [commands.remember(text, id=text) for text in ("stays", "changes")]
+        later = [commands.update("changes", text="another text"), commands.update("stays", tags=["t"])]
+        log.append([record for event in first for record in encode(event)])
+        inline(log, views).catch_up()
+        log.append([record for event in later for record in encode(event)])
+        generation = replay(log, views, EMBEDDER).manifest.generation
+        rows = rows_of(views, generation)[MEMORIES]
+    vectors = {row["text"]: row["vector"] for row in rows.values()}
+    assert vectors == {text: EMBEDDER.embed([text])[0].tobytes() for text in ("stays", "another text")}
 
 
 WRITE_FOR_EVER = """

@@ -35,7 +35,9 @@ def test_tables_put_end_to_end_keep_their_order() -> None:
 
 def test_missing_vectors_are_zeros_in_a_matrix_and_told_apart() -> None:
     values, there = vector_matrix(to_arrow(given_rows(), SCHEMA).column("vector"))
-    assert (values.dtype, values.shape, there.tolist()) == (np.float32, (6, DIM), [True, True, False] * 2)
+    assert values.dtype == np.float32
+    assert values.shape == (6, DIM)
+    assert there.tolist() == [True, True, False] * 2
     assert not values[~there].any()
 
 
