@@ -107,15 +107,16 @@ class ShardWriter:
         rejected = [*(bad for bad in unreadable if bad.record.position.offset >= start), *failed]
         if rejected:
             self._on_rejected(rejected)
-        table.commit(self._embedded(rows), through)
+        embedded = self._embedded(rows)
+        table.commit(embedded, through)
+        if self._embedder is not None and any(lacks_vector(row) for row in embedded):
+            self.lacks_vectors = True
 
     def _embedded(self, rows: Sequence[Row]) -> Sequence[Row]:
         if self._embedder is None:
             return rows
         lacking = [row for row in rows if lacks_vector(row)]
         done = {row["pk"]: row for row in self._embedder.embed(lacking)}
-        if any(row["vector"] is None for row in done.values()):
-            self.lacks_vectors = True
         return [done.get(row["pk"], row) for row in rows]
 
     def fill_pending(self) -> tuple[int, int]:
@@ -125,12 +126,19 @@ class ShardWriter:
         """
         if self._embedder is None:
             return 0, 0
-        done = failed = 0
         self.lacks_vectors = False
+        try:
+            return self._fill(self._embedder)
+        except BaseException:
+            self.lacks_vectors = True
+            raise
+
+    def _fill(self, embedder: GivesVectors) -> tuple[int, int]:
+        done = failed = 0
         for fold, table in self._views:
             if fold.name != "memories":
                 continue
-            tried = self._embedder.retry(table.pending(FILL_BATCH, self._passed_over))
+            tried = embedder.retry(table.pending(FILL_BATCH, self._passed_over))
             filled = [row for row in tried if row["vector"] is not None]
             if filled:
                 with self._lock:

@@ -17,6 +17,7 @@ from mnemolog.embedders import HashingEmbedder
 from mnemolog.processors.embedding import Backoff, RowEmbedder
 from mnemolog.processors.folds.memories import MemoriesFold
 from mnemolog.processors.materialize import FILL_BATCH, ShardWriter
+from mnemolog.schemas.errors import ViewError
 from mnemolog.schemas.rows import Row
 from mnemolog.schemas.topics import MEMORIES
 from mnemolog.storage.memory_table import MemoryTable
@@ -133,6 +134,44 @@ def test_texts_that_never_get_a_vector_do_not_starve_the_others() -> None:
         writer.fill_pending()
     assert all("poison" in one["text"] for one in table.pending(10_000))
     assert len(table.pending(10_000)) == len(bad)
+
+
+def test_a_look_between_the_failure_and_the_commit_forgets_no_row() -> None:
+    class LookedAt(MemoryTable):
+        def commit(self, rows: Sequence[Row], through: int) -> None:
+            writer.fill_pending()
+            super().commit(rows, through)
+
+    embedder = Moody()
+    embedder.down = True
+    table = LookedAt()
+    writer = ShardWriter([(MemoriesFold(), table)], RowEmbedder(embedder), lambda rejected: None)
+    writer.apply(MEMORIES, [stored(remember("m", "text"), 0, MEMORIES)])
+    embedder.down = False
+    assert writer.lacks_vectors
+    assert writer.fill_pending() == (1, 0)
+
+
+def test_a_look_that_fails_looks_again() -> None:
+    class Shaky(MemoryTable):
+        broken = True
+
+        def pending(self, limit: int, offset: int = 0) -> list[Row]:
+            if self.broken:
+                raise ViewError("not now")
+            return super().pending(limit, offset)
+
+    embedder = Moody()
+    embedder.down = True
+    table = Shaky()
+    writer = ShardWriter([(MemoriesFold(), table)], RowEmbedder(embedder), lambda rejected: None)
+    writer.apply(MEMORIES, [stored(remember("m", "text"), 0, MEMORIES)])
+    embedder.down = False
+    with pytest.raises(ViewError):
+        writer.fill_pending()
+    table.broken = False
+    assert writer.lacks_vectors
+    assert writer.fill_pending() == (1, 0)
 
 
 def test_an_embedder_switched_off_fills_nothing() -> None:
