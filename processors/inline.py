@@ -9,14 +9,14 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mnemolog.processors.deadletters import keep_in
 from mnemolog.processors.embedding import Backoff
-from mnemolog.processors.locks import FileLock
+from mnemolog.processors.locks import LiveShardLock
 from mnemolog.processors.materialize import ShardWriter
 from mnemolog.processors.shards import FED_TOPICS, ensure_live, open_shard
+from mnemolog.schemas.errors import GenerationReplacedError
 from mnemolog.storage.layout import Manifest, Views
 
 if TYPE_CHECKING:
@@ -89,6 +89,13 @@ class InlineRunner:
         Raises:
             MnemologError: the log or a view failed; what was applied before stays.
         """
+        while True:
+            try:
+                return self._catch_up()
+            except GenerationReplacedError:
+                continue
+
+    def _catch_up(self) -> int:
         self._follow_flip()
         return sum(
             self._catch_up_partition(topic, partition, end)
@@ -156,6 +163,8 @@ class InlineRunner:
             for writer in [writer for writer in list(self._writers.values()) if writer.lacks_vectors]:
                 filled, left = writer.fill_pending()
                 done, failed = done + filled, failed + left
+        except GenerationReplacedError:
+            return
         except Exception:
             failed += 1
             _logger.warning("writing late vectors failed", exc_info=True)
@@ -169,5 +178,5 @@ def open_owned_shard(
     log: Log, views: Views, manifest: Manifest, partition: int, embedder: Embedder | None, clock: Clock
 ) -> ShardWriter:
     """A shard's writer that shares the shard with other programs of this machine, one at a time."""
-    lock = FileLock(Path(views.shard_uri(manifest.generation, partition)) / "writer.lock")
+    lock = LiveShardLock(views, manifest.generation, partition)
     return open_shard(views, manifest, partition, embedder, keep_in(log, clock), lock)

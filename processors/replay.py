@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mnemolog.processors.embedding import GivesVectors, ReusedVectors, RowEmbedder
+from mnemolog.processors.locks import LiveShardLock
 from mnemolog.processors.materialize import Rejected, ShardWriter
 from mnemolog.processors.shards import FED_TOPICS, new_manifest, open_tables
 from mnemolog.schemas.errors import ViewMissingError
@@ -48,14 +50,28 @@ def replay(
     Raises:
         MnemologError: the log or the new views failed; the live generation is as it was.
     """
-    manifest = new_manifest(views.next_generation(), log.partitions(FED_TOPICS[0]), embedder)
-    views.add(manifest)
+    manifest = views.add(new_manifest(log.partitions(FED_TOPICS[0]), embedder))
     run = _Run(log, views, manifest, embedder, on_progress)
     run.catch_up()
     if flip:
         run.catch_up()
-        views.make_live(manifest.generation)
+        _flip(views, manifest, run)
     return ReplayReport(manifest, run.applied, run.rejected)
+
+
+def _flip(views: Views, manifest: Manifest, run: _Run) -> None:
+    """Make the new generation live with all that the old one has applied.
+
+    Below a folder nobody applies more to the old one meanwhile. On an object store workers may; there a
+    reader stays with the old one until the new one has caught up.
+    """
+    with ExitStack() as locks:
+        if views.local and views.exist:
+            live = views.current()
+            for partition in range(live.partitions):
+                locks.enter_context(LiveShardLock(views, live.generation, partition))
+        run.catch_up()
+        views.make_live(manifest.generation)
 
 
 class _Run:

@@ -26,7 +26,7 @@ FOLDS: Sequence[Fold] = (MemoriesFold(), UsageFold())
 FED_TOPICS = tuple(dict.fromkeys(fold.topic for fold in FOLDS))
 
 
-def new_manifest(generation: str, partitions: int, embedder: Embedder | None) -> Manifest:
+def new_manifest(partitions: int, embedder: Embedder | None, generation: str = "") -> Manifest:
     """What a generation built now with `embedder` is made of."""
     return Manifest(
         generation,
@@ -46,9 +46,8 @@ def ensure_live(views: Views, partitions: int, embedder: Embedder | None) -> Man
         ViewError: it was built for another number of partitions, or by other folds.
     """
     if not views.exist:
-        manifest = new_manifest(views.next_generation(), partitions, embedder)
-        views.add(manifest)
-        views.make_live(manifest.generation)
+        manifest = views.add(new_manifest(partitions, embedder))
+        views.make_first_live(manifest.generation)
     manifest = views.current()
     check_manifest(manifest, partitions, embedder)
     return manifest
@@ -57,7 +56,7 @@ def ensure_live(views: Views, partitions: int, embedder: Embedder | None) -> Man
 def check_manifest(manifest: Manifest, partitions: int, embedder: Embedder | None) -> None:
     """Refuse to write views that were built with something else; see `ensure_live`."""
     manifest.require_embedder(embedder.name if embedder else None)
-    wanted = new_manifest(manifest.generation, partitions, embedder)
+    wanted = new_manifest(partitions, embedder, manifest.generation)
     if manifest != wanted:
         raise ViewError(
             f"the views were built with {manifest}, this release and log need {wanted}; "

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from mnemolog.query.namespace_cache import NamespaceCache
-from mnemolog.schemas.errors import ViewMissingError
+from mnemolog.schemas.errors import ViewError, ViewMissingError
 from mnemolog.schemas.namespaces import Namespace, encode_namespace
 from mnemolog.schemas.rows import Row, memory_pk
 from mnemolog.schemas.topics import FEEDBACK, MEMORIES, partition_of
@@ -43,44 +43,62 @@ class ViewReader:
         self._views = views
         self._cache_bytes = cache_bytes
         self._lock = threading.Lock()
+        self._reading: Manifest | None = None
         self._tables: dict[tuple[str, int, str], LanceTable] = {}
         self._entries: OrderedDict[tuple[str, Namespace], _Entry] = OrderedDict()
 
     def manifest(self) -> Manifest:
-        """What the live views were built with.
+        """What the generation that is read was built with: the live one.
+
+        After a flip the generation before it is read on until the live one has applied as much of what was
+        read, so that nothing once seen is missing later.
 
         Raises:
             ViewMissingError: there are none yet.
         """
-        return self._views.current()
+        live = self._views.current()
+        if self._reading is None or self._reading == live or self._has_caught_up(self._reading, live):
+            self._reading = live
+        return self._reading
 
-    def table(self, topic: str, partition: int) -> LanceTable:
-        """The table of the live generation that `topic` feeds, in the shard of `partition`.
+    def _has_caught_up(self, old: Manifest, live: Manifest) -> bool:
+        if old.partitions != live.partitions:
+            return True
+        with self._lock:
+            seen = {at: table for at, table in self._tables.items() if at[0] == old.generation}
+        try:
+            return all(
+                table.applied() <= self._applied(live, topic, partition)
+                for (_, partition, topic), table in seen.items()
+            )
+        except ViewError:
+            return True  # the old one is gone
 
-        Raises:
-            ViewMissingError: nothing was applied there yet.
-        """
-        manifest = self.manifest()
-        place = (manifest.generation, partition, _TABLES[topic])
+    def _table(self, manifest: Manifest, topic: str, partition: int) -> LanceTable:
+        place = (manifest.generation, partition, topic)
         with self._lock:
             if place not in self._tables:
-                self._tables = {at: table for at, table in self._tables.items() if at[0] == place[0]}
-                self._tables[place] = self._open(manifest, topic, partition)
+                shard = self._views.shard(manifest.generation, partition)
+                table = LanceTable.open(shard, _TABLES[topic], topic, partition)
+                kept = {manifest.generation, self._reading.generation if self._reading else ""}
+                self._tables = {at: one for at, one in self._tables.items() if at[0] in kept}
+                self._tables[place] = table
             return self._tables[place]
-
-    def _open(self, manifest: Manifest, topic: str, partition: int) -> LanceTable:
-        return LanceTable.open(
-            self._views.shard(manifest.generation, partition), _TABLES[topic], topic, partition
-        )
 
     def partition_of(self, namespace: Namespace) -> int:
         """The partition, and so the shard, of a namespace."""
-        return partition_of(encode_namespace(namespace).encode(), self.manifest().partitions)
+        return _partition(self.manifest(), namespace)
 
     def applied(self, topic: str, partition: int) -> int:
-        """The next offset that the live views will apply; 0 where there are none yet."""
+        """The next offset that the views will apply; 0 where there are none yet."""
         try:
-            return self.table(topic, partition).applied()
+            return self._applied(self.manifest(), topic, partition)
+        except ViewMissingError:
+            return 0
+
+    def _applied(self, manifest: Manifest, topic: str, partition: int) -> int:
+        try:
+            return self._table(manifest, topic, partition).applied()
         except ViewMissingError:
             return 0
 
@@ -88,9 +106,10 @@ class ViewReader:
         """The rows of memories, tombstones included, each with its usage; unknown ids are left out."""
         pks = {memory_pk(namespace, memory_id) for memory_id in ids}
         try:
-            partition = self.partition_of(namespace)
-            found = self.table(MEMORIES, partition).lookup("pk", pks)
-            usage = {row["pk"]: row for row in self.table(FEEDBACK, partition).lookup("pk", pks)}
+            manifest = self.manifest()
+            partition = _partition(manifest, namespace)
+            found = self._table(manifest, MEMORIES, partition).lookup("pk", pks)
+            usage = {row["pk"]: row for row in self._table(manifest, FEEDBACK, partition).lookup("pk", pks)}
         except ViewMissingError:
             return []
         return [(row, usage.get(row["pk"])) for row in found]
@@ -102,15 +121,15 @@ class ViewReader:
         Raises:
             ViewMissingError: nothing was applied to its shard yet.
         """
-        entry = self._entry(namespace)
+        manifest = self.manifest()
+        entry = self._entry(manifest, namespace)
         with entry.lock:
-            grown = self._refresh(entry, namespace)
+            grown = self._refresh(entry, manifest, namespace)
             yield entry.cache
         if grown:
             self._evict()
 
-    def _entry(self, namespace: Namespace) -> _Entry:
-        manifest = self.manifest()
+    def _entry(self, manifest: Manifest, namespace: Namespace) -> _Entry:
         place = (manifest.generation, namespace)
         with self._lock:
             entry = self._entries.get(place)
@@ -119,10 +138,10 @@ class ViewReader:
             self._entries.move_to_end(place)
             return entry
 
-    def _refresh(self, entry: _Entry, namespace: Namespace) -> bool:
+    def _refresh(self, entry: _Entry, manifest: Manifest, namespace: Namespace) -> bool:
         """Bring a cached namespace up to date; whether there was anything to do."""
-        partition, name = self.partition_of(namespace), encode_namespace(namespace)
-        memories, usage = self.table(MEMORIES, partition), self.table(FEEDBACK, partition)
+        partition, name = _partition(manifest, namespace), encode_namespace(namespace)
+        memories, usage = (self._table(manifest, topic, partition) for topic in (MEMORIES, FEEDBACK))
         states = memories.state(entry.memories), usage.state(entry.usage)
         memories_changed = _version(states[0]) != _version(entry.memories)
         usage_changed = _version(states[1]) != _version(entry.usage)
@@ -151,3 +170,7 @@ class ViewReader:
 
 def _version(state: TableState | None) -> int:
     return -1 if state is None else state.version
+
+
+def _partition(manifest: Manifest, namespace: Namespace) -> int:
+    return partition_of(encode_namespace(namespace).encode(), manifest.partitions)

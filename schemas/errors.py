@@ -69,6 +69,10 @@ class ViewMissingError(ViewError):
     """There is no view at this place yet."""
 
 
+class GenerationReplacedError(ViewError):
+    """Another generation of the views is live by now: the one at hand takes no more writes."""
+
+
 class EmbedderMismatchError(ViewError):
     """The view was built with another embedding model than the one given."""
 

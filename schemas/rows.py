@@ -65,11 +65,13 @@ MEMORY_FIELDS = [
     pa.field("slot", pa.string()),
     pa.field("origin", pa.string()),
     pa.field("history", pa.list_(CHANGE)),
+    pa.field("repeats", pa.list_(pa.string())),
     pa.field("terms", pa.string()),
     pa.field("embed_error", pa.string()),
 ]
 """`successor` is the pk of the memory that superseded this one, `slot` the key it holds while active,
-`origin` the fingerprint of the content as remembered, `terms` the analyzed words, joined by spaces."""
+`origin` the fingerprint of the content as remembered, `repeats` the ids of events that only said it again,
+`terms` the analyzed words, joined by spaces."""
 
 USAGE_FIELDS = [
     *_GUARD,
@@ -77,11 +79,13 @@ USAGE_FIELDS = [
     pa.field("memory_pk", pa.string()),
     pa.field("recall_id", pa.string()),
     pa.field("outcome", pa.string()),
+    pa.field("events", pa.list_(pa.string())),
     pa.field("use_count", pa.int64()),
     pa.field("ignore_count", pa.int64()),
     pa.field("last_used_at", TIME),
 ]
-"""Two sorts of rows: one a memory with its counts, and one a (recall, memory) with its `outcome`."""
+"""Two sorts of rows: one a memory with its counts, and one a (recall, memory) with its `outcome`
+and the ids of the `events` that said so."""
 
 
 def memories_schema(dim: int | None) -> pa.Schema:

@@ -6,6 +6,8 @@ from collections.abc import Collection
 
 from mnemolog.processors.folds.memory_rows import (
     active_again,
+    mark,
+    marked,
     seen,
     slot_wanted,
     superseded,
@@ -16,7 +18,7 @@ from mnemolog.schemas import events as ev
 from mnemolog.schemas.filters import parse_filter
 from mnemolog.schemas.matching import matches
 from mnemolog.schemas.namespaces import encode_namespace
-from mnemolog.schemas.rows import MEMORY_FIELDS, Row, Rows, event_pk, memory_pk
+from mnemolog.schemas.rows import Row, Rows, event_pk, memory_pk
 
 Forgotten = ev.MemoryForgotten | ev.ScopeForgotten
 
@@ -24,7 +26,8 @@ Forgotten = ev.MemoryForgotten | ev.ScopeForgotten
 def affected_by_forgotten(event: ev.MemoryForgotten, rows: Rows) -> Selection:
     """The named memories, those they had superseded, and who holds the keys of these by now."""
     pks = frozenset(_named(event))
-    return Selection({"pk": pks, "successor": pks, "slot": _slots_left(pks, rows)})
+    slots = _slots_left(pks, rows)
+    return Selection({"pk": pks | {event_pk(event)}, "successor": pks, "slot": slots})
 
 
 def affected_by_scope(event: ev.ScopeForgotten, rows: Rows) -> Selection:
@@ -37,18 +40,18 @@ def affected_by_scope(event: ev.ScopeForgotten, rows: Rows) -> Selection:
 
 def forget(rows: Rows, event: ev.MemoryForgotten, stamp: Stamp) -> dict[str, Row]:
     """The rows once the named memories are forgotten."""
-    return _forget(rows, _named(event), event, stamp)
+    if event_pk(event) in rows:
+        return {}
+    named = _named(event)
+    return marked(_forget(rows, named, event, stamp), rows, named, event, stamp)
 
 
 def forget_scope(rows: Rows, event: ev.ScopeForgotten, stamp: Stamp) -> dict[str, Row]:
     """Forgets what is in scope and leaves a mark, so that the event given again spares what came since."""
-    mark = event_pk(event)
-    if mark in rows:
+    if event_pk(event) in rows:
         return {}
-    nothing = dict.fromkeys((field.name for field in MEMORY_FIELDS), None)
-    blank: Row = {**nothing, "pk": mark, "namespace": encode_namespace(event.namespace), "history": []}
     forgotten = _forget(rows, _in_scope(event, rows), event, stamp)
-    return {**forgotten, mark: tombstone(blank, event, stamp, event.reason)}
+    return {**forgotten, **mark(event, stamp, event.reason)}
 
 
 def _named(event: ev.MemoryForgotten) -> list[str]:

@@ -12,14 +12,14 @@ from mnemolog.processors.folds.forgetting import (
     forget,
     forget_scope,
 )
-from mnemolog.processors.folds.memory_rows import seen, stamped, superseded
+from mnemolog.processors.folds.memory_rows import marked, repeated, seen, stamped, superseded
 from mnemolog.processors.folds.port import Selection, Stamp
 from mnemolog.schemas import events as ev
 from mnemolog.schemas import topics
 from mnemolog.schemas.analysis import analyze
 from mnemolog.schemas.events import Event
 from mnemolog.schemas.namespaces import encode_namespace
-from mnemolog.schemas.rows import Row, Rows, embed_text, memory_pk, slot_of
+from mnemolog.schemas.rows import Row, Rows, embed_text, event_pk, memory_pk, slot_of
 
 _CONTENT = ("text", "kind", "importance", "key", "author", "source", "pinned", "expires_at")
 
@@ -41,7 +41,7 @@ class MemoriesFold:
             case ev.MemoryRemembered():
                 return _affected_by_remembered(event)
             case ev.MemoryUpdated():
-                return _by_pk(memory_pk(event.namespace, event.memory_id))
+                return _by_pk(memory_pk(event.namespace, event.memory_id), event_pk(event))
             case ev.MemorySuperseded():
                 return _affected_by_superseded(event, rows)
             case ev.MemoryForgotten():
@@ -55,10 +55,8 @@ class MemoriesFold:
         match event:
             case ev.MemoryRemembered():
                 return _remember(rows, event, stamp)
-            case ev.MemoryUpdated():
-                return _update(rows, event, stamp)
-            case ev.MemorySuperseded():
-                return _supersede(rows, event, stamp)
+            case ev.MemoryUpdated() | ev.MemorySuperseded():
+                return _once(rows, event, stamp)
             case ev.MemoryForgotten():
                 return forget(rows, event, stamp)
             case ev.ScopeForgotten():
@@ -82,6 +80,7 @@ def _affected_by_superseded(event: ev.MemorySuperseded, rows: Rows) -> Selection
     return _by_pk(
         memory_pk(event.namespace, event.memory_id),
         memory_pk(event.namespace, event.by),
+        event_pk(event),
         *(pk for pk in successors if pk),
     )
 
@@ -92,8 +91,6 @@ def _remember(rows: Rows, event: ev.MemoryRemembered, stamp: Stamp) -> dict[str,
     if known is not None and seen(known, event):
         return {}
     row = _remembered_row(known, event, stamp)
-    if row is known:
-        return {}
     changed, slot = {pk: row}, row["slot"]
     for other, holder in rows.items():
         if other != pk and slot is not None and holder["slot"] == slot:
@@ -106,7 +103,7 @@ def _remembered_row(known: Row | None, event: ev.MemoryRemembered, stamp: Stamp)
     if known is None or known["deleted"] or _expired(known, stamp):
         return _new_row(known, event, stamp, origin)
     if known["origin"] == origin and event.key is None:
-        return _touched(known, event, stamp) if event.touch else known
+        return _touched(known, event, stamp) if event.touch else repeated(known, event, stamp)
     if _same_content(known, event):
         return _touched(_activated(known, event), event, stamp)
     return _put(known, event, stamp, origin)
@@ -134,6 +131,7 @@ def _new_row(known: Row | None, event: ev.MemoryRemembered, stamp: Stamp, origin
         "slot": None if event.key is None else slot_of(event.namespace, event.key),
         "origin": origin,
         "history": known["history"] if known else [],
+        "repeats": known["repeats"] if known else [],
         "embed_error": None,
         "vector": None,
     }
@@ -185,6 +183,16 @@ def _reindexed(known: Row, row: Row) -> Row:
     if embed_text(known) == embed_text(row):
         return row
     return _indexed({**row, "vector": None, "embed_error": None})
+
+
+def _once(rows: Rows, event: ev.MemoryUpdated | ev.MemorySuperseded, stamp: Stamp) -> dict[str, Row]:
+    if event_pk(event) in rows:
+        return {}
+    if isinstance(event, ev.MemoryUpdated):
+        changed = _update(rows, event, stamp)
+    else:
+        changed = _supersede(rows, event, stamp)
+    return marked(changed, rows, [memory_pk(event.namespace, event.memory_id)], event, stamp)
 
 
 def _update(rows: Rows, event: ev.MemoryUpdated, stamp: Stamp) -> dict[str, Row]:

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from mnemolog.processors.folds.port import Stamp
 from mnemolog.schemas.events import Event
-from mnemolog.schemas.rows import Row
+from mnemolog.schemas.namespaces import encode_namespace
+from mnemolog.schemas.rows import MEMORY_FIELDS, Row, Rows, event_pk
 
-_KEPT_BY_TOMBSTONES = frozenset({"pk", "namespace", "id", "history"})
+_KEPT_BY_TOMBSTONES = frozenset({"pk", "namespace", "id", "history", "repeats"})
 
 
 def seen(row: Row, event: Event) -> bool:
-    """Whether the event has changed the row already."""
-    return any(change["event_id"] == event.event_id for change in row["history"])
+    """Whether the event has come to the row already."""
+    known = (change["event_id"] for change in row["history"])
+    return event.event_id in row["repeats"] or event.event_id in known
+
+
+def repeated(row: Row, event: Event, stamp: Stamp) -> Row:
+    """`row` told again what it says: it changes nothing, also when it is told so once more later."""
+    return {**row, "repeats": [*row["repeats"], event.event_id], "_off": stamp.offset, "_fill": 0}
 
 
 def stamped(row: Row, event: Event, stamp: Stamp, reason: str | None = None) -> Row:
@@ -50,3 +59,22 @@ def tombstone(row: Row, event: Event, stamp: Stamp, reason: str | None) -> Row:
     """`row` without its content."""
     emptied = {name: value if name in _KEPT_BY_TOMBSTONES else None for name, value in row.items()}
     return stamped({**emptied, "deleted": True}, event, stamp, reason)
+
+
+def mark(event: Event, stamp: Stamp, reason: str | None = None) -> dict[str, Row]:
+    """A row that says that `event` was applied: what it leaves where its rows can't tell."""
+    row: Row = dict.fromkeys((field.name for field in MEMORY_FIELDS), None)
+    row |= {"pk": event_pk(event), "namespace": encode_namespace(event.namespace)}
+    row |= {"history": [], "repeats": []}
+    return {row["pk"]: tombstone(row, event, stamp, reason)}
+
+
+def marked(
+    changed: dict[str, Row], rows: Rows, targets: Iterable[str], event: Event, stamp: Stamp
+) -> dict[str, Row]:
+    """`changed`, with a mark where a row among `targets` does not know the event.
+
+    So the event given again changes nothing, even where the row has come since.
+    """
+    known = all(pk in changed or (pk in rows and seen(rows[pk], event)) for pk in targets)
+    return changed if known else {**changed, **mark(event, stamp)}

@@ -16,7 +16,8 @@ from mnemolog.schemas.rows import USAGE_FIELDS, Row, Rows, event_pk, memory_pk, 
 class UsageFold:
     """One row a memory with its counts, one a (recall, memory) with what was said of it.
 
-    What a recall's feedback says of a memory counts once, however often it is given; the later word wins.
+    What a recall's feedback says of a memory counts once, however often it is given; the later word wins,
+    and an event given again is no later word.
     """
 
     name = "usage"
@@ -67,15 +68,18 @@ def _count(rows: Rows, event: ev.FeedbackGiven, stamp: Stamp) -> dict[str, Row]:
     for memory_id, outcome in _said(event).items():
         said_pk = outcome_pk(event.namespace, recall_id, memory_id)
         before = rows.get(said_pk)
-        if before is not None and (before["deleted"] or before["outcome"] == outcome):
+        if before is not None and (before["deleted"] or event.event_id in before["events"]):
             continue  # what was said before the memory was forgotten is not said of a later one of its id
-        pk = memory_pk(event.namespace, memory_id)
-        counts = _live(rows, pk) or _row(event, memory_id, pk, stamp)
         changed[said_pk] = {
             **_row(event, memory_id, said_pk, stamp),
             "recall_id": recall_id,
             "outcome": outcome,
+            "events": [*(before["events"] if before else ()), event.event_id],
         }
+        if before is not None and before["outcome"] == outcome:
+            continue
+        pk = memory_pk(event.namespace, memory_id)
+        counts = _live(rows, pk) or _row(event, memory_id, pk, stamp)
         changed[pk] = _counted(counts, outcome, before, event.occurred_at, stamp)
     return changed
 
@@ -94,6 +98,7 @@ def _row(event: ev.FeedbackGiven, memory_id: str, pk: str, stamp: Stamp) -> Row:
         "memory_pk": memory_pk(event.namespace, memory_id),
         "recall_id": None,
         "outcome": None,
+        "events": None,
         "use_count": 0,
         "ignore_count": 0,
         "last_used_at": None,

@@ -176,7 +176,6 @@ def test_replays_flip_under_a_running_handle(folder_store: Store, home: Path) ->
     assert mem.list().total == 51
 
 
-@pytest.mark.xfail(reason="a flip may bring a generation that lacks what the one before it had applied last")
 def test_a_handle_sees_its_own_writes_over_a_flip(folder_store: Store, home: Path) -> None:
     mem = folder_store.open()
     mem.remember_many([f"seed {number}" for number in range(50)])

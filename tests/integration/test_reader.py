@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 import threading
 import time
@@ -28,6 +29,7 @@ from mnemolog.schemas.codec import encode
 from mnemolog.schemas.errors import ViewMissingError
 from mnemolog.schemas.events import Envelope
 from mnemolog.schemas.namespaces import Namespace
+from mnemolog.schemas.topics import MEMORIES
 from mnemolog.storage.layout import Views
 
 ALICE = NAMESPACES[0]
@@ -104,6 +106,33 @@ def test_a_memory_used_again_after_it_was_forgotten_counts_for_every_reader(
         place.write(*batch)
     (found,) = read(ViewReader(place.views), namespace).values()
     assert found["usage"]["use_count"] == 1
+
+
+def test_a_flip_to_views_that_lag_is_followed_once_they_have_what_was_seen(place: Place) -> None:
+    place.write(make().remember("text", id="m"))
+    reader = ViewReader(place.views)
+    before, partition = read(reader), reader.partition_of(ALICE)
+    assert before
+    old = reader.manifest()
+    lagging = place.views.add(old)
+    place.views.make_live(lagging.generation)
+    assert reader.manifest() == old
+    assert read(reader) == before
+    assert reader.applied(MEMORIES, partition) == 1
+    assert [row["id"] for row, _ in reader.rows(ALICE, ["m"])] == ["m"]
+    place.runner.catch_up()
+    assert reader.manifest() == lagging
+    assert read(reader) == before
+
+
+def test_the_views_before_a_flip_may_go(place: Place) -> None:
+    place.write(make().remember("text", id="m"))
+    reader = ViewReader(place.views)
+    before, old = read(reader), reader.manifest().generation
+    replay(place.log, place.views, EMBEDDER)
+    shutil.rmtree(Path(place.views.root) / old)
+    assert read(reader) == before
+    assert reader.manifest().generation != old
 
 
 def test_vectors_that_come_late_are_seen(place: Place) -> None:

@@ -56,6 +56,7 @@ def test_a_remembered_memory_has_every_field() -> None:
         "successor": None,
         "slot": "acme/alice|drink",
         "embed_error": None,
+        "repeats": [],
     }
     assert row["terms"].split()[0] == "alic"
     assert "tea" in row["terms"].split()

@@ -22,14 +22,14 @@ EMBEDDER = HashingEmbedder(8)
 
 
 def manifest(generation: str) -> Manifest:
-    return new_manifest(generation, 2, EMBEDDER)
+    return new_manifest(2, EMBEDDER, generation)
 
 
-def with_generations(root: Path, *names: str) -> Views:
+def with_generations(root: Path, count: int) -> Views:
     views = Views(root)
-    for name in names:
-        views.add(manifest(name))
-    views.make_live(names[0])
+    for _ in range(count):
+        views.add(manifest(""))
+    views.make_live("g000001")
     return views
 
 
@@ -37,7 +37,6 @@ def test_there_is_nothing_before_the_first_generation(tmp_path: Path) -> None:
     views = Views(tmp_path / "views")
     assert not views.exist
     assert views.generations() == []
-    assert views.next_generation() == "g000001"
     with pytest.raises(ViewMissingError, match="mnemolog replay"):
         views.current()
     assert not (tmp_path / "views").exists(), "looking makes no folder"
@@ -45,7 +44,7 @@ def test_there_is_nothing_before_the_first_generation(tmp_path: Path) -> None:
 
 def test_a_generation_counts_once_it_is_live(tmp_path: Path) -> None:
     views = Views(tmp_path)
-    views.add(manifest("g000001"))
+    assert views.add(manifest("")) == manifest("g000001")
     assert not views.exist
     views.make_live("g000001")
     assert views.exist
@@ -53,13 +52,25 @@ def test_a_generation_counts_once_it_is_live(tmp_path: Path) -> None:
 
 
 def test_generations_are_numbered_on(tmp_path: Path) -> None:
-    views = with_generations(tmp_path, "g000001", "g000009", "gold")
-    assert views.generations() == ["g000001", "g000009", "gold"]
-    assert views.next_generation() == "g000010"
+    views = with_generations(tmp_path, 3)
+    (tmp_path / "g000003").rename(tmp_path / "g000009")
+    (tmp_path / "g000002").rename(tmp_path / "gold")
+    assert views.add(manifest("")).generation == "g000010"
+    assert views.generations() == ["g000001", "g000009", "g000010", "gold"]
+
+
+def test_generations_made_at_once_have_names_of_their_own(tmp_path: Path) -> None:
+    made = at_once([lambda: Views(tmp_path).add(manifest("")).generation] * 8)
+    assert sorted(made) == [f"g{number:06d}" for number in range(1, 9)]
+
+
+def test_who_opens_a_new_place_at_once_gets_the_same_live_generation(tmp_path: Path) -> None:
+    opened = at_once([lambda: ensure_live(Views(tmp_path), 2, EMBEDDER).generation] * 8)
+    assert set(opened) == {Views(tmp_path).current().generation}
 
 
 def test_a_generation_that_is_not_there_cannot_be_made_live(tmp_path: Path) -> None:
-    views = with_generations(tmp_path, "g000001")
+    views = with_generations(tmp_path, 1)
     with pytest.raises(ViewMissingError):
         views.make_live("g000002")
     assert views.current().generation == "g000001"
@@ -67,7 +78,7 @@ def test_a_generation_that_is_not_there_cannot_be_made_live(tmp_path: Path) -> N
 
 def test_a_flip_is_seen_by_every_handle_at_once(tmp_path: Path) -> None:
     names = [f"g{number:06d}" for number in range(1, 51)]
-    writer, readers = with_generations(tmp_path, *names), [Views(tmp_path), Views(tmp_path)]
+    writer, readers = with_generations(tmp_path, len(names)), [Views(tmp_path), Views(tmp_path)]
     for name in names:
         writer.make_live(name)
         assert [views.current().generation for views in (writer, *readers)] == [name] * 3
@@ -75,7 +86,7 @@ def test_a_flip_is_seen_by_every_handle_at_once(tmp_path: Path) -> None:
 
 def test_readers_under_flips_see_whole_generations_in_their_order(tmp_path: Path) -> None:
     names = [f"g{number:06d}" for number in range(1, 100)]
-    writer = with_generations(tmp_path, *names)
+    writer = with_generations(tmp_path, len(names))
     done, seen, errors = threading.Event(), [list[str]() for _ in range(3)], list[Exception]()
 
     def read(views: Views, mine: list[str]) -> None:
@@ -115,7 +126,7 @@ for number in itertools.count():
 
 
 def test_a_kill_in_mid_flip_leaves_a_whole_pointer(tmp_path: Path) -> None:
-    views = with_generations(tmp_path, *(f"g{number:06d}" for number in range(1, 6)))
+    views = with_generations(tmp_path, 5)
     command = [sys.executable, "-c", FLIP_FOR_EVER, str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as flipper:
         assert flipper.stdout is not None
@@ -129,7 +140,7 @@ def test_a_kill_in_mid_flip_leaves_a_whole_pointer(tmp_path: Path) -> None:
 
 
 def test_a_leftover_of_an_interrupted_write_is_no_generation(tmp_path: Path) -> None:
-    views = with_generations(tmp_path, "g000001")
+    views = with_generations(tmp_path, 1)
     (tmp_path / "g000002").mkdir()
     (tmp_path / "g000002" / "manifest.json.7.tmp").write_text("{")
     (tmp_path / "current.json.7.tmp").write_text("{")
@@ -141,7 +152,7 @@ def test_a_leftover_of_an_interrupted_write_is_no_generation(tmp_path: Path) -> 
     "text", ["", "{", "[]", "null", "{}", '{"generation": 5}', '{"generation": "g000404"}']
 )
 def test_a_damaged_pointer_is_an_error_of_ours(tmp_path: Path, text: str) -> None:
-    with_generations(tmp_path, "g000001")
+    with_generations(tmp_path, 1)
     (tmp_path / "current.json").write_text(text)
     with pytest.raises(ViewError, match=r"\.json"):
         Views(tmp_path).current()
@@ -149,7 +160,7 @@ def test_a_damaged_pointer_is_an_error_of_ours(tmp_path: Path, text: str) -> Non
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", "{}", '{"generation": "g", "unknown": 1}'])
 def test_a_damaged_manifest_is_an_error_of_ours(tmp_path: Path, text: str) -> None:
-    with_generations(tmp_path, "g000001")
+    with_generations(tmp_path, 1)
     (tmp_path / "g000001" / "manifest.json").write_text(text)
     with pytest.raises(ViewError, match=r"manifest\.json"):
         Views(tmp_path).current()
@@ -195,7 +206,7 @@ def test_another_embedder_is_refused_by_name(
     built: HashingEmbedder | None, given: HashingEmbedder | None
 ) -> None:
     """M14."""
-    made = new_manifest("g000001", 2, built)
+    made = new_manifest(2, built, "g000001")
     with pytest.raises(EmbedderMismatchError, match="mnemolog replay --embedder") as caught:
         check_manifest(made, 2, given)
     assert (given.name if given else "none") in str(caught.value)
@@ -209,6 +220,6 @@ def test_a_place_that_is_none_is_refused() -> None:
 
 
 def test_documents_are_plain_json(tmp_path: Path) -> None:
-    with_generations(tmp_path, "g000001")
+    with_generations(tmp_path, 1)
     assert json.loads((tmp_path / "current.json").read_text()) == {"generation": "g000001"}
     assert json.loads((tmp_path / "g000001" / "manifest.json").read_text())["embedder"] == EMBEDDER.name

@@ -8,12 +8,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from mnemolog.schemas.errors import EmbedderMismatchError, ViewError, ViewMissingError
-from mnemolog.storage.stores import open_store
+from mnemolog.storage.stores import FolderStore, open_store
 from mnemolog.storage.table import connect_shard
 
 POINTER = "current.json"
@@ -88,19 +88,29 @@ class Views:
         """The names of all generations, oldest first."""
         return [name.split("/")[0] for name in self._store.names(MANIFEST)]
 
-    def next_generation(self) -> str:
-        """A name that sorts after all there are."""
+    def add(self, manifest: Manifest) -> Manifest:
+        """Make a generation, not live yet, under a name of its own that sorts after all there are."""
         taken = [int(name[1:]) for name in self.generations() if name[1:].isdecimal()]
-        return f"g{max(taken, default=0) + 1:06d}"
+        number = max(taken, default=0) + 1
+        while True:
+            named = replace(manifest, generation=f"g{number:06d}")
+            if self._store.create(f"{named.generation}/{MANIFEST}", _json(asdict(named))):
+                return named
+            number += 1
 
-    def add(self, manifest: Manifest) -> None:
-        """Make a generation; it is not live yet."""
-        self._write(f"{manifest.generation}/{MANIFEST}", asdict(manifest))
+    def make_first_live(self, generation: str) -> None:
+        """Flip to a generation unless one is live already."""
+        self._store.create(POINTER, _json({"generation": generation}))
 
     def make_live(self, generation: str) -> None:
         """Flip the pointer, in one step that survives a crash; readers follow."""
         self.manifest(generation)
-        self._write(POINTER, {"generation": generation})
+        self._store.write(POINTER, _json({"generation": generation}))
+
+    @property
+    def local(self) -> bool:
+        """Whether they are in a folder of this machine."""
+        return isinstance(self._store, FolderStore)
 
     def shard_uri(self, generation: str, partition: int) -> str:
         """Where the tables of one shard are; a folder is made if it is not there."""
@@ -122,5 +132,6 @@ class Views:
             raise ViewError(f"{self.root}/{name} can't be read: it is no JSON object")
         return document
 
-    def _write(self, name: str, document: dict[str, Any]) -> None:
-        self._store.write(name, json.dumps(document).encode())
+
+def _json(document: dict[str, Any]) -> bytes:
+    return json.dumps(document).encode()

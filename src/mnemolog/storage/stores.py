@@ -23,6 +23,9 @@ class Store(Protocol):
     def write(self, name: str, data: bytes) -> None:
         """Put a document, durable on return."""
 
+    def create(self, name: str, data: bytes) -> bool:
+        """Put a document where there is none, durable on return; False if there is one, which stays."""
+
     def stamp(self, name: str) -> object:
         """Changes when the document does; None if there is none. Cheap."""
 
@@ -58,6 +61,23 @@ class FolderStore:
 
     def write(self, name: str, data: bytes) -> None:
         """See `Store.write`: a temporary file is synced, then takes the name in one step."""
+        path, temporary = self._root / name, self._temporary(name, data)
+        temporary.replace(path)
+        _sync_folder(path.parent)
+
+    def create(self, name: str, data: bytes) -> bool:
+        """See `Store.create`: a link is made only where no file has the name."""
+        path, temporary = self._root / name, self._temporary(name, data)
+        try:
+            path.hardlink_to(temporary)
+        except FileExistsError:
+            return False
+        finally:
+            temporary.unlink()
+        _sync_folder(path.parent)
+        return True
+
+    def _temporary(self, name: str, data: bytes) -> Path:
         path = self._root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}.tmp")
@@ -65,8 +85,7 @@ class FolderStore:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        temporary.replace(path)
-        _sync_folder(path.parent)
+        return temporary
 
     def stamp(self, name: str) -> object:
         """See `Store.stamp`."""
@@ -119,6 +138,17 @@ class BucketStore:
         except self._obstore.exceptions.BaseError as error:
             raise ViewError(f"{self._root}/{name} can't be written: {error}") from error
         self._stamps.pop(name, None)
+
+    def create(self, name: str, data: bytes) -> bool:
+        """See `Store.create`: a conditional put."""
+        try:
+            self._obstore.put(self._store, name, data, mode="create")
+        except self._obstore.exceptions.AlreadyExistsError:
+            return False
+        except self._obstore.exceptions.BaseError as error:
+            raise ViewError(f"{self._root}/{name} can't be written: {error}") from error
+        self._stamps.pop(name, None)
+        return True
 
     def stamp(self, name: str) -> object:
         """See `Store.stamp`; asks the bucket at most once a second."""

@@ -112,7 +112,13 @@ class LanceTable:
         if known is not None and known.settled and stamp == known.stamp:
             return known
         settled = stamp is not None and time.time_ns() - stamp > _COARSEST_STAMP_NS
-        return TableState(int(self._table.version), stamp, settled)
+        return TableState(self._version(), stamp, settled)
+
+    def _version(self) -> int:
+        try:
+            return int(self._table.version)
+        except (OSError, RuntimeError, ValueError) as error:
+            raise ViewError(f"the view could not be read: {error}") from error
 
     def _folder_stamp(self) -> int | None:
         try:
@@ -122,7 +128,7 @@ class LanceTable:
 
     def applied(self) -> int:
         """The next offset to apply: all before it are in the rows."""
-        version = int(self._table.version)
+        version = self._version()
         if self._applied is None or self._applied[0] != version:
             self._applied = (version, int(self._meta(self._applied_pk).get("_off", -1)) + 1)
         return self._applied[1]
