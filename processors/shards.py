@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
@@ -80,8 +80,15 @@ def open_shard(
 def open_tables(views: Views, manifest: Manifest, partition: int) -> list[tuple[Fold, LanceTable]]:
     """Each fold with its table in one shard."""
     shard = views.shard(manifest.generation, partition)
-    schemas: Mapping[str, pa.Schema] = {"memories": memories_schema(manifest.dim), "usage": usage_schema()}
     return [
-        (fold, LanceTable.create(shard, fold.name, schemas[fold.name], fold.topic, partition))
+        (fold, LanceTable.create(shard, fold.name, _schema(fold.name, manifest), fold.topic, partition))
         for fold in FOLDS
     ]
+
+
+def _schema(table: str, manifest: Manifest) -> pa.Schema:
+    schemas: Mapping[str, Callable[[], pa.Schema]] = {
+        "memories": lambda: memories_schema(manifest.dim),
+        "usage": usage_schema,
+    }
+    return schemas[table]()

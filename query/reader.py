@@ -11,15 +11,14 @@ from dataclasses import dataclass, field
 from mnemolog.query.namespace_cache import NamespaceCache
 from mnemolog.schemas.errors import ViewError, ViewMissingError
 from mnemolog.schemas.namespaces import Namespace, encode_namespace
-from mnemolog.schemas.rows import Row, memory_pk
-from mnemolog.schemas.topics import FEEDBACK, MEMORIES, partition_of
+from mnemolog.schemas.rows import TABLES, Row, memory_pk
+from mnemolog.schemas.topics import partition_of
 from mnemolog.storage.arrow import from_arrow
 from mnemolog.storage.layout import Manifest, Views
 from mnemolog.storage.sql import literal
 from mnemolog.storage.table import LanceTable, TableState
 
 DEFAULT_CACHE_BYTES = 512 * 1024 * 1024
-_TABLES = {MEMORIES: "memories", FEEDBACK: "usage"}
 
 
 @dataclass(slots=True)
@@ -68,18 +67,18 @@ class ViewReader:
             seen = {at: table for at, table in self._tables.items() if at[0] == old.generation}
         try:
             return all(
-                table.applied() <= self._applied(live, topic, partition)
-                for (_, partition, topic), table in seen.items()
+                table.applied() <= self._applied(live, name, partition)
+                for (_, partition, name), table in seen.items()
             )
         except ViewError:
             return True  # the old one is gone
 
-    def _table(self, manifest: Manifest, topic: str, partition: int) -> LanceTable:
-        place = (manifest.generation, partition, topic)
+    def _table(self, manifest: Manifest, name: str, partition: int) -> LanceTable:
+        place = (manifest.generation, partition, name)
         with self._lock:
             if place not in self._tables:
                 shard = self._views.shard(manifest.generation, partition)
-                table = LanceTable.open(shard, _TABLES[topic], topic, partition)
+                table = LanceTable.open(shard, name, TABLES[name], partition)
                 kept = {manifest.generation, self._reading.generation if self._reading else ""}
                 self._tables = {at: one for at, one in self._tables.items() if at[0] in kept}
                 self._tables[place] = table
@@ -90,15 +89,17 @@ class ViewReader:
         return _partition(self.manifest(), namespace)
 
     def applied(self, topic: str, partition: int) -> int:
-        """The next offset that the views will apply; 0 where there are none yet."""
+        """The next offset of `topic` that some view will apply; 0 where there are none yet."""
         try:
-            return self._applied(self.manifest(), topic, partition)
+            manifest = self.manifest()
         except ViewMissingError:
             return 0
+        fed = [name for name, source in TABLES.items() if source == topic]
+        return min((self._applied(manifest, name, partition) for name in fed), default=0)
 
-    def _applied(self, manifest: Manifest, topic: str, partition: int) -> int:
+    def _applied(self, manifest: Manifest, name: str, partition: int) -> int:
         try:
-            return self._table(manifest, topic, partition).applied()
+            return self._table(manifest, name, partition).applied()
         except ViewMissingError:
             return 0
 
@@ -108,8 +109,8 @@ class ViewReader:
         try:
             manifest = self.manifest()
             partition = _partition(manifest, namespace)
-            found = self._table(manifest, MEMORIES, partition).lookup("pk", pks)
-            usage = {row["pk"]: row for row in self._table(manifest, FEEDBACK, partition).lookup("pk", pks)}
+            found = self._table(manifest, "memories", partition).lookup("pk", pks)
+            usage = {row["pk"]: row for row in self._table(manifest, "usage", partition).lookup("pk", pks)}
         except ViewMissingError:
             return []
         return [(row, usage.get(row["pk"])) for row in found]
@@ -141,7 +142,7 @@ class ViewReader:
     def _refresh(self, entry: _Entry, manifest: Manifest, namespace: Namespace) -> bool:
         """Bring a cached namespace up to date; whether there was anything to do."""
         partition, name = _partition(manifest, namespace), encode_namespace(namespace)
-        memories, usage = (self._table(manifest, topic, partition) for topic in (MEMORIES, FEEDBACK))
+        memories, usage = (self._table(manifest, name, partition) for name in ("memories", "usage"))
         states = memories.state(entry.memories), usage.state(entry.usage)
         memories_changed = _version(states[0]) != _version(entry.memories)
         usage_changed = _version(states[1]) != _version(entry.usage)

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from mnemolog.schemas.events import Envelope
 from mnemolog.schemas.namespaces import Namespace, encode_namespace
+from mnemolog.schemas.topics import FEEDBACK, MEMORIES
 
 Row: TypeAlias = dict[str, Any]
 """One row of a view: column → value. `vector` is a float32 array of shape [dim], or None."""
@@ -86,6 +87,10 @@ USAGE_FIELDS = [
 ]
 """Two sorts of rows: one a memory with its counts, and one a (recall, memory) with its `outcome`
 and the ids of the `events` that said so."""
+
+
+TABLES: Mapping[str, str] = {"memories": MEMORIES, "usage": FEEDBACK}
+"""Table → the one topic that feeds it."""
 
 
 def memories_schema(dim: int | None) -> pa.Schema:
