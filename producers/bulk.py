@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import TypeVar
 
 from mnemolog.producers.deliveries import BulkLog
@@ -32,8 +33,9 @@ def deliver(log: BulkLog, events: Iterable[tuple[Mark, Envelope]]) -> Iterator[t
     deliveries = log.append_each(records())
     for position, error in deliveries:
         mark, event_id, count = under_way.popleft()
-        for _ in range(count - 1):
-            error = next(deliveries).error or error
+        if count > 1:
+            others = [one.error for one in islice(deliveries, count - 1)]
+            error = error or next(filter(None, others), None)
         yield mark, DeliveryReport(event_id, None if error else position, error)
 
 

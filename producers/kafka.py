@@ -26,8 +26,8 @@ class KafkaLog:
     The producer is idempotent and waits for all replicas; topics are never made by accident. Nothing is
     connected before the first call. `timeout_seconds` bounds every call while brokers are away; a restart of
     all brokers within it goes unnoticed, and a longer one passes. At most `buffer_bytes` are under way at
-    once; a call that finds the buffer full waits up to `block_seconds`. `linger_ms` delays every send to fill
-    bigger batches; with 0, what arrives while a request is under way shares the next one. `options` go to
+    once; a call that finds the buffer full waits up to `block_seconds`. A single append is sent at once; a
+    stream waits up to `linger_ms` for more records, to fill bigger batches. `options` go to
     every kafka-python client (security, client id, …).
     """
 
@@ -35,7 +35,7 @@ class KafkaLog:
         self,
         bootstrap: str | Sequence[str],
         *,
-        linger_ms: int = 0,
+        linger_ms: int = 20,
         compression: str | None = "lz4",
         timeout_seconds: float = 30.0,
         buffer_bytes: int = 32 * 1024 * 1024,
@@ -67,12 +67,12 @@ class KafkaLog:
             BackpressureError: the buffer stayed full.
         """
         self._check_open()
-        return self._sender.append(list(self._routed(records)))
+        return self._single.append(list(self._routed(records)))
 
     def append_each(self, records: Iterable[Record]) -> Iterator[Delivery]:
         """Append a stream of records; see `producers.deliveries.BulkLog`."""
         self._check_open()
-        return self._sender.append_each(self._routed(records))
+        return self._stream.append_each(self._routed(records))
 
     def read(self, topic: str, partition: int, offset: int, limit: int) -> list[StoredRecord]:
         """The next `limit` records from `offset` on, or all there are; quickest where the last read ended."""
@@ -92,7 +92,8 @@ class KafkaLog:
     def close(self) -> None:
         """Close all connections, after what is under way was sent. Closing twice is harmless."""
         self._closed = True
-        self._sender.close()
+        self._single.close()
+        self._stream.close()
         self._reader.close()
 
     def __enter__(self) -> KafkaLog:
@@ -105,7 +106,9 @@ class KafkaLog:
         self._process = os.getpid()
         self._partitions: dict[str, int] = {}
         self._reader = KafkaReader(self._settings, self._partitions)
-        self._sender = KafkaSender(self._settings, Budget(*self._buffer), self._linger_ms, self._compression)
+        budget = Budget(*self._buffer)
+        self._single = KafkaSender(self._settings, budget, 0, self._compression)
+        self._stream = KafkaSender(self._settings, budget, self._linger_ms, self._compression)
 
     def _check_open(self) -> None:
         if self._closed:
@@ -119,5 +122,7 @@ class KafkaLog:
             raise LogUnavailableError(f"{topic} has {count} partitions, no number {partition}")
 
     def _routed(self, records: Iterable[Record]) -> Iterator[tuple[Record, int]]:
+        counts = self._partitions
         for record in records:
-            yield record, partition_of(record.key, self.partitions(record.topic))
+            count = counts.get(record.topic) or self.partitions(record.topic)
+            yield record, partition_of(record.key, count)

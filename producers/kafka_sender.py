@@ -6,10 +6,8 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
-from kafka import KafkaProducer
 from kafka.errors import (
     IllegalStateError,
     InvalidProducerEpochError,
@@ -22,7 +20,15 @@ from kafka.errors import (
 from mnemolog.producers.budget import Budget
 from mnemolog.producers.deliveries import Delivery
 from mnemolog.producers.kafka_client import ClientSettings
-from mnemolog.schemas.errors import DeliveryError, LogError, LogUnavailableError, RecordRefusedError
+from mnemolog.producers.kafka_producer import IdempotentProducer
+from mnemolog.schemas.errors import (
+    ClosedError,
+    DeliveryError,
+    LogError,
+    LogUnavailableError,
+    MnemologError,
+    RecordRefusedError,
+)
 from mnemolog.schemas.positions import Position
 from mnemolog.schemas.records import Record
 
@@ -30,21 +36,15 @@ RoutedRecord = tuple[Record, int]
 """A record and its partition."""
 
 _STUCK = (RetriableError, InvalidProducerEpochError, OutOfOrderSequenceNumberError, UnknownProducerIdError)
+_AWAY = (LogUnavailableError, ClosedError)
 _GRACE_SECONDS = 1.0
 _OVERHEAD_BYTES = 512
 """About what kafka-python keeps for a record besides its bytes."""
 
 
-class _Sent(NamedTuple):
-    """A record under way, or already refused, and what it takes of the budget."""
-
-    record: Record
-    partition: int
-    size: int
-    deadline: float
-    producer: Any = None
-    future: Any = None
-    error: LogError | None = None
+_Sent = tuple[Record, int, int, float, IdempotentProducer | None, Any]
+"""A record under way: its partition, its bytes of the budget, its deadline, its producer; last its future, or
+the error that came at once. A plain tuple, since one is made for each record."""
 
 
 class KafkaSender:
@@ -62,7 +62,8 @@ class KafkaSender:
         self._linger_ms = linger_ms
         self._compression = compression
         self._lock = threading.Lock()
-        self._producer: Any = None
+        self._producer: IdempotentProducer | None = None
+        self._closed = False
 
     def append(self, records: Sequence[RoutedRecord]) -> list[Position]:
         """Send `records` and wait until all are acknowledged."""
@@ -78,98 +79,93 @@ class KafkaSender:
     def append_each(self, records: Iterable[RoutedRecord]) -> Iterator[Delivery]:
         """Send a stream of records; what was settled comes out as the next ones go in."""
         under_way: deque[_Sent] = deque()
-        away: LogUnavailableError | None = None
+        take, send, settle = self._budget.take, self._send, self._settle
+        away: MnemologError | None = None
         try:
             for record, partition in records:
                 size = _size(record)
-                yield from self._make_room(under_way, size)
-                under_way.append(self._send(record, partition, size, away))
-                if isinstance(under_way[-1].error, LogUnavailableError):
-                    away = under_way[-1].error  # the rest fails at once, not after one timeout each
+                if not take(size):
+                    yield from self._make_room(under_way, size)
+                sent = send(record, partition, size, away)
+                under_way.append(sent)
+                if isinstance(sent[-1], _AWAY):
+                    away = sent[-1]  # the rest fails at once, not after one timeout each
                 while under_way and _is_settled(under_way[0]):
-                    yield self._settle(under_way.popleft())
+                    yield settle(under_way.popleft())
+            self._flush()
             while under_way:
-                yield self._settle(under_way.popleft())
+                yield settle(under_way.popleft())
         finally:
-            self._budget.give(sum(one.size for one in under_way))
+            self._budget.give(sum(size for _, _, size, *_ in under_way))
 
     def close(self) -> None:
         """Send what is under way, for a bounded time, then close the connections."""
         with self._lock:
+            self._closed = True
             producer, self._producer = self._producer, None
         if producer is not None:
-            with suppress(KafkaError):
-                producer.flush(timeout=self._settings.timeout_seconds)
-            _end(producer)
+            producer.flush(self._settings.timeout_seconds)
+            producer.end()
+
+    def _flush(self) -> None:
+        if self._producer is not None:
+            self._producer.flush(self._settings.timeout_seconds)
 
     def _make_room(self, under_way: deque[_Sent], size: int) -> Iterator[Delivery]:
-        while not self._budget.take(size):
-            if not under_way:
-                self._budget.wait_for(size)
-                return
+        """Take `size` of the budget, settling what is under way until there is room."""
+        while under_way:
             yield self._settle(under_way.popleft())
+            if self._budget.take(size):
+                return
+        self._budget.wait_for(size)
 
-    def _send(self, record: Record, partition: int, size: int, error: LogError | None = None) -> _Sent:
+    def _send(self, record: Record, partition: int, size: int, away: MnemologError | None = None) -> _Sent:
         deadline = time.monotonic() + self._settings.timeout_seconds + _GRACE_SECONDS
-        if error is not None:
-            return _Sent(record, partition, size, deadline, error=error)
-        headers = list(record.headers)
-        try:
-            producer = self._producer or self._make_producer()
-            future = producer.send(
-                record.topic, record.value, record.key, headers, partition, record.timestamp
-            )
-        except LogError as away:
-            return _Sent(record, partition, size, deadline, error=away)
-        except (KafkaError, ValueError, TypeError) as refusal:
-            return _Sent(record, partition, size, deadline, error=self._explain(record, refusal))
-        return _Sent(record, partition, size, deadline, producer, future)
+        producer: IdempotentProducer | None = None
+        outcome: Any = away
+        if outcome is None:
+            try:
+                producer = self._producer or self._make_producer()
+                outcome = producer.send(record, partition)
+            except MnemologError as error:
+                outcome = error
+            except (KafkaError, ValueError, TypeError) as error:
+                outcome = self._explain(record, error)
+        return record, partition, size, deadline, producer, outcome
 
-    def _settle(self, one: _Sent) -> Delivery:
+    def _settle(self, sent: _Sent) -> Delivery:
+        record, partition, size, deadline, producer, outcome = sent
         try:
-            return self._wait(one)
-        finally:
-            self._budget.give(one.size)
-
-    def _wait(self, one: _Sent) -> Delivery:
-        if one.error is not None:
-            return Delivery(None, one.error)
-        try:
-            offset = one.future.get(max(0.0, one.deadline - time.monotonic())).offset
+            if isinstance(outcome, MnemologError):
+                return Delivery(None, outcome)
+            done = outcome.succeeded()
+            metadata = outcome.value if done else outcome.get(max(0.0, deadline - time.monotonic()))
         except KafkaError as error:
             if isinstance(error, _STUCK):
-                self._give_up(one.producer)
-            return Delivery(None, self._explain(one.record, error))
+                self._give_up(producer)
+            return Delivery(None, self._explain(record, error))
+        finally:
+            self._budget.give(size)
+        offset: int = metadata.offset
         if offset < 0:  # a repeat whose first copy is older than what the broker remembers
-            return Delivery(None, DeliveryError("the record is in the log, but not known where", one.record))
-        return Delivery(Position(one.record.topic, one.partition, offset), None)
+            return Delivery(None, DeliveryError("the record is in the log, but not known where", record))
+        return Delivery(Position(record.topic, partition, offset), None)
 
-    def _make_producer(self) -> Any:
-        timeout = self._settings.timeout_ms
+    def _make_producer(self) -> IdempotentProducer:
         with self._lock:
+            if self._closed:
+                raise ClosedError(f"the log at Kafka {self._settings} is closed")
             if self._producer is None:
-                self._producer = self._settings.make(
-                    KafkaProducer,
-                    enable_idempotence=True,
-                    acks="all",
-                    metrics_enabled=False,
-                    allow_auto_create_topics=False,
-                    compression_type=self._compression,
-                    linger_ms=self._linger_ms,
-                    batch_size=128 * 1024,
-                    max_block_ms=timeout,
-                    delivery_timeout_ms=timeout,
-                    request_timeout_ms=max(1, timeout // 2 - self._linger_ms),
-                )
+                self._producer = IdempotentProducer(self._settings, self._linger_ms, self._compression)
             return self._producer
 
-    def _give_up(self, producer: Any) -> None:
+    def _give_up(self, producer: IdempotentProducer | None) -> None:
         """Leave a stuck producer; what else waits in it fails now, so that nothing is written much later."""
         with self._lock:
-            if self._producer is not producer:
+            if producer is None or self._producer is not producer:
                 return
             self._producer = None
-        _end(producer)
+        producer.end()
 
     def _explain(self, record: Record, error: Exception) -> LogError:
         if isinstance(error, (*_STUCK, IllegalStateError)):
@@ -181,17 +177,10 @@ class KafkaSender:
         return RecordRefusedError(f"Kafka at {self._settings} did not take the record: {error}", record)
 
 
-def _end(producer: Any) -> None:
-    """Close a producer; its own `close` gives up, with its thread running, when something can't be sent."""
-    producer._sender.force_close()
-    producer._sender.join(_GRACE_SECONDS)
-    with suppress(KafkaError):
-        producer.close(timeout=0)
-
-
 def _size(record: Record) -> int:
     return len(record.value or b"") + len(record.key) + _OVERHEAD_BYTES
 
 
-def _is_settled(one: _Sent) -> bool:
-    return one.future is None or one.future.is_done
+def _is_settled(sent: _Sent) -> bool:
+    outcome = sent[-1]
+    return isinstance(outcome, MnemologError) or outcome.is_done

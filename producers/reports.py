@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from mnemolog.schemas.errors import MnemologError
 from mnemolog.schemas.positions import Position
 
 
-@dataclass(frozen=True, slots=True)
-class DeliveryReport:
+class DeliveryReport(NamedTuple):
     """What became of one event: its place in the log, or why it may not be there."""
 
     event_id: str

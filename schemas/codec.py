@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -17,7 +17,7 @@ from mnemolog.schemas import events as ev
 from mnemolog.schemas import topics
 from mnemolog.schemas.errors import CodecError, UnknownEventTypeError
 from mnemolog.schemas.events import Event
-from mnemolog.schemas.namespaces import encode_namespace
+from mnemolog.schemas.namespaces import Namespace, encode_namespace
 from mnemolog.schemas.records import Record, StoredRecord
 
 Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
@@ -27,7 +27,6 @@ Upcasters = Mapping[tuple[str, int], Upcaster]
 """(event type, version it lifts from) → upcaster."""
 
 UPCASTERS: Upcasters = {}
-
 
 _TOPICS: dict[str, tuple[str, ...]] = {
     "MemoryRemembered": (topics.MEMORIES,),
@@ -47,13 +46,21 @@ def encode(event: ev.Envelope) -> list[Record]:
     """The records of an event: one for each topic that it concerns, all with its one event id."""
     value = event.__pydantic_serializer__.to_json(event)
     kind: str = event.type  # type: ignore[attr-defined]
-    key = encode_namespace(event.namespace).encode()
-    headers = (
-        ("type", kind.encode()),
-        ("event_id", event.event_id.encode()),
-        ("version", b"%d" % event.schema_version),
-    )
+    type_header, version_header = _constant_headers(kind, event.schema_version)
+    headers = (type_header, ("event_id", event.event_id.encode()), version_header)
+    key = encode_key(event.namespace)
     return [Record(topic, key, value, headers) for topic in _TOPICS[kind]]
+
+
+@lru_cache(maxsize=65_536)
+def encode_key(namespace: Namespace) -> bytes:
+    """The record key of a namespace."""
+    return encode_namespace(namespace).encode()
+
+
+@cache
+def _constant_headers(kind: str, version: int) -> tuple[tuple[str, bytes], tuple[str, bytes]]:
+    return ("type", kind.encode()), ("version", b"%d" % version)
 
 
 def decode(record: StoredRecord, upcasters: Upcasters = UPCASTERS) -> Event:
@@ -69,7 +76,7 @@ def decode(record: StoredRecord, upcasters: Upcasters = UPCASTERS) -> Event:
         event = _adapter().validate_json(record.value)
     except ValidationError as error:
         event = _decode_old(record.value, error, upcasters)
-    if record.key != encode_namespace(event.namespace).encode():
+    if record.key != encode_key(event.namespace):
         raise CodecError(f"the record's key {record.key!r} is not the namespace {event.namespace!r}")
     return event
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from mnemolog.schemas.positions import Position
 
 Headers = tuple[tuple[str, bytes], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """A record to append. `key` is the encoded namespace and alone chooses the partition.
 
     `timestamp` is in milliseconds since 1970 UTC; None lets the log stamp it. `headers` carry what routing

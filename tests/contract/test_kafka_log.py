@@ -20,6 +20,7 @@ from mnemolog.broker import LocalBroker
 from mnemolog.producers.kafka import KafkaLog, create_topics
 from mnemolog.schemas.errors import (
     BackpressureError,
+    ClosedError,
     DeliveryError,
     InvalidInputError,
     LogError,
@@ -170,6 +171,22 @@ def test_a_stream_holds_only_so_many_under_way(broker: LocalBroker, key: bytes) 
         for given, _ in enumerate(log.append_each(records())):
             assert taken - given < 50
     assert taken == 2_000
+
+
+def test_a_log_closed_under_a_stream_ends_it_and_leaves_no_thread(broker: LocalBroker, key: bytes) -> None:
+    log = KafkaLog(broker.bootstrap)
+
+    def records() -> Iterator[Record]:
+        for number in range(100):
+            if number == 50:
+                log.close()
+            yield Record(MEMORIES, key, b"%d" % number)
+
+    before = threading.active_count()
+    deliveries = list(log.append_each(records()))
+    assert [delivery.error is None for delivery in deliveries] == [True] * 50 + [False] * 50
+    assert all(isinstance(delivery.error, ClosedError) for delivery in deliveries[50:])
+    assert threading.active_count() <= before
 
 
 def test_a_buffer_that_stays_full_is_said(broker: LocalBroker, key: bytes) -> None:

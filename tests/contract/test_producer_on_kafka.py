@@ -76,9 +76,10 @@ def test_a_broker_that_dies_under_a_file(broker: LocalBroker, namespace: tuple[s
         if written >= 2_000 and not killed:
             killed = broker.kill()
 
-    with MemoryProducer.connect(broker.bootstrap, namespace, timeout_seconds=2) as producer:
+    with MemoryProducer.connect(broker.bootstrap, namespace, timeout_seconds=5) as producer:
         with pytest.raises(LogUnavailableError, match=r"line \d+: .*Load the file again"):
             producer.write_jsonl(file_of(300_000), kill_in_the_middle)
+        assert killed
         failed = producer.write_batch([Commands(namespace).remember("lost") for _ in range(500)])
         assert all(isinstance(report.error, MnemologError) for report in failed)
         broker.start()
