@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from datetime import datetime
-from functools import partial
+from functools import partial, update_wrapper
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypedDict, TypeVar, Unpack, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Literal,
+    ParamSpec,
+    Self,
+    TypedDict,
+    TypeVar,
+    Unpack,
+    overload,
+)
 
-from mnemolog.memory import Changes, Memory, RecallOptions, Receipts
+from mnemolog.memory import Memory
 from mnemolog.opening import DEFAULT_NAMESPACE, connect, open  # noqa: A004 the public name
-from mnemolog.producers.arguments import RememberFields, UpdateFields
-from mnemolog.producers.commands import Ids
-from mnemolog.producers.receipts import Receipt
-from mnemolog.query.models import Hits, MemoryItem, Page
+from mnemolog.query.models import Hits
 from mnemolog.schemas.errors import ClosedError
 from mnemolog.schemas.filters import Filter
 from mnemolog.schemas.namespaces import Namespace
 from mnemolog.schemas.positions import Position
-from mnemolog.session import DEFAULT_WAIT_SECONDS
+from mnemolog.verbs.recalling import RecallOptions
 
 if TYPE_CHECKING:
     from mnemolog.embedders import EmbedderSpec
@@ -89,6 +97,17 @@ def _close_unclaimed(opening: Future[Memory]) -> None:
         opening.result().close()
 
 
+def _twin(
+    verb: Callable[Concatenate[Memory, P], T],
+) -> Callable[Concatenate[AsyncMemory, P], Coroutine[Any, Any, T]]:
+    """The verb of `Memory` as one of `AsyncMemory`: the same arguments, awaited."""
+
+    async def twin(self: AsyncMemory, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._run(verb, self._memory, *args, **kwargs)
+
+    return update_wrapper(twin, verb)
+
+
 class AsyncMemory:
     """`Memory` for asyncio: the same verbs, arguments and errors.
 
@@ -150,44 +169,19 @@ class AsyncMemory:
         self._threads.shutdown(wait=True)
         self._memory.close()
 
-    async def remember(self, text: str, **fields: Unpack[RememberFields]) -> Receipt:
-        """See `Memory.remember`."""
-        return await self._run(self._memory.remember, text, **fields)
-
-    async def remember_many(
-        self, items: Iterable[str | Mapping[str, Any]], **fields: Unpack[RememberFields]
-    ) -> Receipts:
-        """See `Memory.remember_many`. `items` is read in a thread."""
-        return await self._run(self._memory.remember_many, items, **fields)
-
-    async def update(self, id: str, **changes: Unpack[UpdateFields]) -> Receipt:  # noqa: A002
-        """See `Memory.update`."""
-        return await self._run(self._memory.update, id, **changes)
-
-    async def supersede(self, id: str, by: str, *, reason: str | None = None) -> Receipt:  # noqa: A002
-        """See `Memory.supersede`."""
-        return await self._run(self._memory.supersede, id, by, reason=reason)
-
-    async def forget(self, ids: Ids, *, reason: str | None = None) -> Receipt:
-        """See `Memory.forget`."""
-        return await self._run(self._memory.forget, ids, reason=reason)
-
-    async def forget_scope(
-        self,
-        filters: Filter | None = None,
-        *,
-        everything: bool = False,
-        reason: str | None = None,
-        dry_run: bool = False,
-    ) -> int:
-        """See `Memory.forget_scope`."""
-        return await self._run(
-            self._memory.forget_scope, filters, everything=everything, reason=reason, dry_run=dry_run
-        )
-
-    async def feedback(self, recall_id: str | None = None, *, used: Ids = (), ignored: Ids = ()) -> Receipt:
-        """See `Memory.feedback`."""
-        return await self._run(self._memory.feedback, recall_id, used=used, ignored=ignored)
+    remember = _twin(Memory.remember)
+    remember_many = _twin(Memory.remember_many)
+    update = _twin(Memory.update)
+    supersede = _twin(Memory.supersede)
+    forget = _twin(Memory.forget)
+    forget_scope = _twin(Memory.forget_scope)
+    feedback = _twin(Memory.feedback)
+    get = _twin(Memory.get)
+    list = _twin(Memory.list)
+    history = _twin(Memory.history)
+    stats = _twin(Memory.stats)
+    lag = _twin(Memory.lag)
+    wait = _twin(Memory.wait)
 
     @overload
     async def recall(
@@ -229,49 +223,6 @@ class AsyncMemory:
         if group_by_kind:
             return await self._run(lambda: self._memory.recall(query, group_by_kind=True, **options))
         return await self._run(lambda: self._memory.recall(query, **options))
-
-    async def get(self, id: str, *, after: Position | str | None = None) -> MemoryItem | None:  # noqa: A002
-        """See `Memory.get`."""
-        return await self._run(self._memory.get, id, after=after)
-
-    async def list(
-        self,
-        *,
-        limit: int = 20,
-        offset: int = 0,
-        kinds: Sequence[str] | None = None,
-        tags: Sequence[str] | None = None,
-        filters: Filter | None = None,
-        include_superseded: bool = False,
-        after: Position | str | None = None,
-    ) -> Page:
-        """See `Memory.list`."""
-        return await self._run(
-            self._memory.list,
-            limit=limit,
-            offset=offset,
-            kinds=kinds,
-            tags=tags,
-            filters=filters,
-            include_superseded=include_superseded,
-            after=after,
-        )
-
-    async def history(self, id: str) -> Changes:  # noqa: A002 the public name of the field
-        """See `Memory.history`."""
-        return await self._run(self._memory.history, id)
-
-    async def stats(self) -> dict[str, Any]:
-        """See `Memory.stats`."""
-        return await self._run(self._memory.stats)
-
-    async def lag(self) -> dict[str, int]:
-        """See `Memory.lag`."""
-        return await self._run(self._memory.lag)
-
-    async def wait(self, position: Position | str, timeout: float = DEFAULT_WAIT_SECONDS) -> None:
-        """See `Memory.wait`."""
-        await self._run(self._memory.wait, position, timeout)
 
     async def _run(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """The result of `call`, made in a thread that sees this task's context variables."""

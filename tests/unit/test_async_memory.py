@@ -19,7 +19,7 @@ from mnemolog.schemas.errors import ClosedError, InvalidInputError, NotFoundErro
 
 
 def verbs(owner: type) -> dict[str, Any]:
-    return {name: found for name, found in vars(owner).items() if not name.startswith("_")}
+    return {name: getattr(owner, name) for name in dir(owner) if not name.startswith("_")}
 
 
 TWINS = sorted(verbs(Memory))

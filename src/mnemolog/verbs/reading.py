@@ -1,0 +1,66 @@
+"""Read memories as they are: by id, in pages, with their history; and how far the views are."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+from typing import Any
+
+from mnemolog.query.models import Change, MemoryItem, Page
+from mnemolog.schemas.filters import Filter
+from mnemolog.schemas.positions import Position
+from mnemolog.session import DEFAULT_WAIT_SECONDS
+from mnemolog.verbs.handle import Handle
+
+
+class Reading(Handle):
+    """The verbs that read what there is."""
+
+    def get(self, id: str, *, after: Position | str | None = None) -> MemoryItem | None:  # noqa: A002
+        """The memory, superseded ones too; None if it is unknown, forgotten or expired."""
+        self._session.settle(after)
+        return self._queries.get(id)
+
+    def list(
+        self,
+        *,
+        limit: int = 20,
+        offset: int = 0,
+        kinds: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+        filters: Filter | None = None,
+        include_superseded: bool = False,
+        after: Position | str | None = None,
+    ) -> Page:
+        """A page of the memories that were selected, newest first, and how many there are in all."""
+        self._session.settle(after)
+        return self._queries.page(
+            limit=limit,
+            offset=offset,
+            kinds=kinds,
+            tags=tags,
+            filters=filters,
+            include_superseded=include_superseded,
+        )
+
+    def history(self, id: str) -> builtins.list[Change]:  # noqa: A002 the public name of the field
+        """What happened to a memory, oldest first: when, by whom and why; of a forgotten one too."""
+        self._session.settle()
+        return self._queries.history(id)
+
+    def stats(self) -> dict[str, Any]:
+        """Counts of this namespace, what the views were built with, and how far they lag behind the log."""
+        self._session.settle()
+        return self._queries.stats() | {"lag": self.lag()}
+
+    def lag(self) -> dict[str, int]:
+        """Topic → how many events of this namespace's partition the views have not applied yet."""
+        return self._queries.lag(self._session.log)
+
+    def wait(self, position: Position | str, timeout: float = DEFAULT_WAIT_SECONDS) -> None:
+        """Wait until the views have applied `position`.
+
+        Raises:
+            WaitTimeoutError: they have not within `timeout` seconds. The event itself is safe in the log.
+        """
+        self._session.wait(position, timeout)

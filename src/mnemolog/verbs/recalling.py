@@ -1,0 +1,91 @@
+"""Recall, and feedback on what it showed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Literal, TypedDict, Unpack, overload
+
+from mnemolog.producers.commands import Ids
+from mnemolog.producers.receipts import Receipt
+from mnemolog.query.models import Hits
+from mnemolog.schemas.filters import Filter
+from mnemolog.schemas.positions import Position
+from mnemolog.verbs.handle import Handle
+
+
+class RecallOptions(TypedDict, total=False):
+    """What `recall` takes beside the query."""
+
+    k: int
+    kinds: Sequence[str] | None
+    tags: Sequence[str] | None
+    filters: Filter | None
+    threshold: float | None
+    min_score: float
+    weights: Mapping[str, float] | None
+    include_superseded: bool
+    after: Position | str | None
+    now: datetime | None
+
+
+class Recalling(Handle):
+    """The verbs that recall, and learn from what came of it."""
+
+    def feedback(self, recall_id: str | None = None, *, used: Ids = (), ignored: Ids = ()) -> Receipt:
+        """Say which of the memories that a recall showed were used and which were ignored.
+
+        The same feedback on the same recall counts once, whoever gives it again and when.
+        """
+        event = self._commands.feedback(recall_id, used=used, ignored=ignored)
+        return Receipt(event.event_id, self._session.append([event])[0])
+
+    @overload
+    def recall(
+        self, query: str, *, group_by_kind: Literal[False] = ..., **options: Unpack[RecallOptions]
+    ) -> Hits: ...
+    @overload
+    def recall(
+        self, query: str, *, group_by_kind: Literal[True], **options: Unpack[RecallOptions]
+    ) -> dict[str, Hits]: ...
+    def recall(
+        self,
+        query: str,
+        *,
+        k: int = 5,
+        kinds: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+        filters: Filter | None = None,
+        threshold: float | None = None,
+        min_score: float = 0.0,
+        weights: Mapping[str, float] | None = None,
+        include_superseded: bool = False,
+        after: Position | str | None = None,
+        group_by_kind: bool = False,
+        now: datetime | None = None,
+    ) -> Hits | dict[str, Hits]:
+        """The `k` memories that answer `query` best, best first, each with its score and why.
+
+        `tags` must all be there; `filters` is in the filter language. `threshold` is the greatest cosine
+        distance (0…2) of a hit, `min_score` its least score. `weights` changes single weights for this call.
+        `after` waits for a position, such as another process's receipt. `now` is what ages count from.
+        `group_by_kind` gives a dict of kinds, with up to `k` hits each. Superseded memories are left out
+        unless asked for, and then count a tenth.
+
+        Nothing known yet is an empty list. An embedder that does not answer leaves keyword search, with a
+        warning in the hits.
+        """
+        self._session.settle(after)
+        ask = self._queries.question(
+            query,
+            k=k,
+            kinds=kinds,
+            tags=tags,
+            filters=filters,
+            threshold=threshold,
+            min_score=min_score,
+            weights=weights,
+            include_superseded=include_superseded,
+            now=now,
+        )
+        return self._queries.recall_by_kind(ask) if group_by_kind else self._queries.recall(ask)
