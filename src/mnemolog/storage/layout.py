@@ -14,7 +14,7 @@ from typing import Any
 
 from mnemolog.schemas.errors import EmbedderMismatchError, ViewError, ViewMissingError
 from mnemolog.storage.stores import FolderStore, open_store
-from mnemolog.storage.table import connect_shard
+from mnemolog.storage.table import connect_shard, new_session
 
 POINTER = "current.json"
 MANIFEST = "manifest.json"
@@ -50,6 +50,7 @@ class Views:
     def __init__(self, root: str | Path) -> None:
         self.root = str(root)
         self._store = open_store(root)
+        self._session = new_session()
         self._current: tuple[object, Manifest] | None = None
 
     @property
@@ -118,7 +119,7 @@ class Views:
 
     def shard(self, generation: str, partition: int) -> Any:
         """The database of one shard."""
-        return connect_shard(self.shard_uri(generation, partition))
+        return connect_shard(self.shard_uri(generation, partition), self._session)
 
     def _read(self, name: str) -> dict[str, Any]:
         data = self._store.read(name)

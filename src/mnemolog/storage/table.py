@@ -10,7 +10,6 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import lancedb
 import pyarrow as pa
 
 from mnemolog.schemas.errors import ViewError, ViewMissingError
@@ -18,21 +17,34 @@ from mnemolog.schemas.filters import EVERYTHING, Node
 from mnemolog.schemas.matching import matches
 from mnemolog.schemas.rows import META_NAMESPACE, Row, applied_pk, filled_pk
 from mnemolog.storage.arrow import from_arrow, to_arrow
+from mnemolog.storage.engine import lancedb
 from mnemolog.storage.sql import is_in, literal, to_sql
 from mnemolog.storage.upkeep import Upkeep
 
 _NEWER = "source._off > target._off OR (source._off = target._off AND source._fill > target._fill)"
 _CHUNK = 1_000
 _COARSEST_STAMP_NS = 100_000_000
+_INDEX_CACHE_BYTES = 64 * 2**20
+_METADATA_CACHE_BYTES = 16 * 2**20
 
 
-def connect_shard(uri: str | Path, storage_options: dict[str, str] | None = None) -> Any:
-    """The LanceDB database of one shard.
+def new_session() -> Any:
+    """LanceDB's caches, bounded, for shards below one root.
+
+    They take something in with every commit and forget nothing by themselves; their own bound is 7 GiB. Not
+    for all of the process: they know a table by its place, and one made anew there is another.
+    """
+    return lancedb.Session(_INDEX_CACHE_BYTES, _METADATA_CACHE_BYTES)
+
+
+def connect_shard(uri: str | Path, session: Any = None) -> Any:
+    """The LanceDB database of one shard, with the caches of `session`, or its own.
 
     The zero consistency interval makes every read and write see the newest version: a handle on an older one
     would write duplicates without an error.
     """
-    return lancedb.connect(str(uri), read_consistency_interval=timedelta(0), storage_options=storage_options)
+    caches = session or new_session()
+    return lancedb.connect(str(uri), read_consistency_interval=timedelta(0), session=caches)
 
 
 def _create(shard: Any, name: str, schema: pa.Schema) -> Any:
