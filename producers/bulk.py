@@ -46,5 +46,7 @@ def encode_checked(event: Envelope) -> list[Record]:
         InvalidInputError: it is not an event.
     """
     if not isinstance(event, Envelope):
-        raise InvalidInputError(f"an event of mnemolog.schemas.events is needed, not {type(event).__name__}")
+        raise InvalidInputError(
+            f"an event of mnemolog.schemas.events is needed, not {type(event).__name__}", field="event"
+        )
     return encode(event)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum
 from typing import Any, Final, TypeAlias
@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias
 from mnemolog.producers.clock import utc_now
 from mnemolog.producers.ids import derived_id, new_id
 from mnemolog.schemas import events as ev
+from mnemolog.schemas.checks import check_string
 from mnemolog.schemas.errors import InvalidInputError
 from mnemolog.schemas.namespaces import Namespace, encode_namespace, make_namespace
 from mnemolog.schemas.ports import Clock, NewId
@@ -51,6 +52,15 @@ class Commands:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "namespace", make_namespace(self.namespace))
+        for name, value in (("agent_id", self.agent_id), ("thread_id", self.thread_id)):
+            if value is not None:
+                check_string(name, value)
+
+    def at(self, namespace: Namespace, agent_id: str | None = None, thread_id: str | None = None) -> Commands:
+        """The same for another namespace; `agent_id` and `thread_id` stay unless given."""
+        agent_id = self.agent_id if agent_id is None else agent_id
+        thread_id = self.thread_id if thread_id is None else thread_id
+        return replace(self, namespace=namespace, agent_id=agent_id, thread_id=thread_id)
 
     def remember(
         self,
@@ -179,7 +189,7 @@ class Commands:
             raise InvalidInputError("feedback needs ids that were used or ignored", field="used")
         if both := set(did) & set(did_not):
             raise InvalidInputError(f"both used and ignored: {', '.join(sorted(both))}", field="ignored")
-        if event_id is None and recall_id is not None:
+        if event_id is None and isinstance(recall_id, str):
             event_id = derived_id("feedback", encode_namespace(self.namespace), recall_id, did, did_not)
         envelope = self._envelope(event_id)
         return _build(ev.FeedbackGiven, **envelope, recall_id=recall_id, used=did, ignored=did_not)

@@ -16,6 +16,7 @@ from mnemolog.producers.arguments import REMEMBER_FIELDS
 from mnemolog.producers.commands import Commands
 from mnemolog.producers.ids import derived_id
 from mnemolog.producers.reports import LineError
+from mnemolog.schemas.checks import check_path
 from mnemolog.schemas.codec import decode
 from mnemolog.schemas.errors import CodecError, InvalidInputError
 from mnemolog.schemas.events import Event
@@ -38,11 +39,11 @@ Line: TypeAlias = tuple[int, bytes | None]
 @contextmanager
 def opened(source: Source) -> Iterator[IO[bytes]]:
     """The bytes of `source`, a path or an open file; only what was opened here is closed here."""
-    if not isinstance(source, str | Path):
+    if not isinstance(source, str | Path) and hasattr(source, "readline"):
         yield _binary(source)
         return
     try:
-        file = Path(source).open("rb")  # noqa: SIM115 closed below
+        file = check_path("source", source).open("rb")
     except OSError as error:
         raise InvalidInputError(f"can't open {source}: {error.strerror}", field="path") from error
     with file:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from kafka.errors import KafkaConfigurationError, KafkaError
 
+from mnemolog.schemas.checks import check_seconds
 from mnemolog.schemas.errors import InvalidInputError, LogUnavailableError
 
 ClientT = TypeVar("ClientT")
@@ -19,11 +20,12 @@ class ClientSettings:
     def __init__(
         self, bootstrap: str | Sequence[str], timeout_seconds: float, options: Mapping[str, Any]
     ) -> None:
-        servers = bootstrap.split(",") if isinstance(bootstrap, str) else list(bootstrap)
-        self.servers = [server.strip() for server in servers if server.strip()]
-        if not self.servers:
+        given = bootstrap.split(",") if isinstance(bootstrap, str) else bootstrap
+        servers = list(given) if isinstance(given, Iterable) else []
+        self.servers = [server.strip() for server in servers if isinstance(server, str) and server.strip()]
+        if not self.servers or len([server for server in servers if not isinstance(server, str)]):
             raise InvalidInputError("give the brokers as 'host:port', several by comma", field="kafka")
-        self.timeout_seconds = timeout_seconds
+        self.timeout_seconds = check_seconds("timeout_seconds", timeout_seconds)
         self._options = dict(options)
 
     def __str__(self) -> str:

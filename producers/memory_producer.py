@@ -17,6 +17,8 @@ from mnemolog.producers.ingest import OnProgress, ingest
 from mnemolog.producers.jsonl import Source
 from mnemolog.producers.receipts import Receipt
 from mnemolog.producers.reports import DeliveryReport, IngestReport
+from mnemolog.schemas.checks import check_path
+from mnemolog.schemas.errors import InvalidInputError
 from mnemolog.schemas.events import Envelope
 from mnemolog.schemas.namespaces import Namespace, make_namespace
 from mnemolog.schemas.ports import Clock
@@ -55,7 +57,7 @@ class MemoryProducer:
             LogUnavailableError: the log can't be opened.
         """
         commands = Commands(make_namespace(namespace), agent_id, thread_id, clock)
-        return cls(EmbeddedLog(Path(path) / LOG_FILE, clock=clock), commands)
+        return cls(EmbeddedLog(check_path("path", path) / LOG_FILE, clock=clock), commands)
 
     @classmethod
     def connect(
@@ -140,13 +142,16 @@ class MemoryProducer:
 
     def write(self, event: Envelope) -> Receipt:
         """Append an event of `mnemolog.schemas.events`, whatever its namespace; the receipt has its id."""
-        return Receipt(event.event_id, self._append(event))
+        position = self._append(event)
+        return Receipt(event.event_id, position)
 
     def write_batch(self, events: Iterable[Envelope]) -> list[DeliveryReport]:
         """Append many events quickly, and report on each, in order. One that fails does not stop the others.
 
         Not all or nothing: an event that failed may be written again with the same event id.
         """
+        if not isinstance(events, Iterable):
+            raise InvalidInputError(f"events: give a list of events, not {events!r:.80}", field="events")
         return [report for _, report in deliver(self._log, ((None, event) for event in events))]
 
     def write_jsonl(

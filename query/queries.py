@@ -19,6 +19,7 @@ from mnemolog.query.recall import Question, recall
 from mnemolog.query.scoring.english import asks_of, take_out_names
 from mnemolog.query.scoring.weights import Weights
 from mnemolog.schemas.analysis import analyze
+from mnemolog.schemas.checks import check_count, check_finite, check_string
 from mnemolog.schemas.errors import InvalidInputError, NotFoundError, ViewMissingError
 from mnemolog.schemas.fields import as_utc
 from mnemolog.schemas.filters import And, Compare, Filter, Node, Or, parse_filter
@@ -62,7 +63,13 @@ class Queries:
         self._embedder = embedder
         self._clock = clock
         self._new_id = new_id
+        if not isinstance(weights, Weights | None):
+            raise InvalidInputError(f"weights is a Weights, not {weights!r:.80}", field="weights")
         self._weights = weights or Weights()
+
+    def at(self, namespace: Namespace) -> Queries:
+        """The same reader, embedder and weights on another namespace."""
+        return Queries(self._reader, namespace, self._embedder, self._clock, self._new_id, self._weights)
 
     def question(
         self,
@@ -85,9 +92,10 @@ class Queries:
         """
         if not isinstance(query, str) or not query.strip():
             raise InvalidInputError("the query is empty or blank", field="query")
-        _check_count("k", k, 1, MAX_K)
+        check_count("k", k, 1, MAX_K)
         for name, value in (("threshold", threshold), ("min_score", min_score)):
-            _check_finite(name, value)
+            if value is not None:
+                check_finite(name, value)
         where, weights_now = _where(kinds, tags, filters), self._weights.updated(weights)
         named = take_out_names(query, self._authors())
         vector, warnings = self._embed(named.sentence)
@@ -153,6 +161,7 @@ class Queries:
 
     def get(self, memory_id: str) -> MemoryItem | None:
         """The memory; None if it is unknown, forgotten or expired."""
+        check_string("id", memory_id)
         for row, usage in self._reader.rows(self._namespace, [memory_id]):
             if not row["deleted"] and not self._expired(row):
                 return to_item(row, usage)
@@ -194,8 +203,8 @@ class Queries:
         include_superseded: bool = False,
     ) -> Page:
         """A page of memories, newest first by `occurred_at`, and how many there are in all."""
-        _check_count("limit", limit, 0, MAX_LIMIT)
-        _check_count("offset", offset, 0, 2**62)
+        check_count("limit", limit, 0, MAX_LIMIT)
+        check_count("offset", offset, 0, 2**62)
         where = _where(kinds, tags, filters)
         try:
             with self._reader.namespace(self._namespace) as cache:
@@ -223,6 +232,7 @@ class Queries:
 
     def history(self, memory_id: str) -> list[Change]:
         """The events that changed a memory, oldest first; empty for an unknown one."""
+        check_string("id", memory_id)
         for row, _ in self._reader.rows(self._namespace, [memory_id]):
             return [to_change(change) for change in row["history"]]
         return []
@@ -277,15 +287,3 @@ def _moment(field: str, value: object) -> datetime:
     except ValueError as error:
         raise InvalidInputError(f"{field}: {error}", field=field) from error
     raise InvalidInputError(f"{field} is a datetime, not {value!r}", field=field)
-
-
-def _check_count(field: str, value: object, low: int, high: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-        raise InvalidInputError(f"{field} is a whole number from {low} to {high}, not {value!r}", field=field)
-
-
-def _check_finite(field: str, value: object) -> None:
-    if value is None:
-        return
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or not math.isfinite(value):
-        raise InvalidInputError(f"{field} is a finite number, not {value!r}", field=field)

@@ -7,7 +7,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, StringConstraints
+from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, Strict, StringConstraints
 
 from mnemolog.schemas.namespaces import make_namespace
 
@@ -96,6 +96,23 @@ def _no_single_string(value: Any) -> Any:
     return value
 
 
+def _string_keys(value: Any, depth: int = 1) -> Any:
+    """`value`; bytes as keys are refused, which pydantic would take for strings within JSON values."""
+    if depth > MAX_METADATA_DEPTH:
+        raise ValueError(f"metadata nests deeper than {MAX_METADATA_DEPTH}")
+    if isinstance(value, dict):
+        if odd := [key for key in value if not isinstance(key, str)]:
+            raise ValueError(f"keys are strings, not {odd[0]!r:.80}")
+        for child in value.values():
+            if isinstance(child, dict | list):
+                _string_keys(child, depth + 1)
+    elif isinstance(value, list):
+        for child in value:
+            if isinstance(child, dict | list):
+                _string_keys(child, depth + 1)
+    return value
+
+
 def _unique(values: tuple[str, ...]) -> tuple[str, ...]:
     return values if len(set(values)) == len(values) else tuple(dict.fromkeys(values))
 
@@ -106,14 +123,21 @@ def _no_bool(value: Any) -> Any:
     return value
 
 
-Text = Annotated[str, AfterValidator(_check_text)]
+Text = Annotated[str, Strict(), AfterValidator(_check_text)]
 Identifier = Annotated[
-    str, StringConstraints(min_length=1, max_length=256), AfterValidator(_check_identifier)
+    str, StringConstraints(strict=True, min_length=1, max_length=256), AfterValidator(_check_identifier)
 ]
-Label = Annotated[str, StringConstraints(min_length=1, max_length=256), AfterValidator(_check_identifier)]
-Reason = Annotated[str, StringConstraints(max_length=2_000)]
+Label = Annotated[
+    str, StringConstraints(strict=True, min_length=1, max_length=256), AfterValidator(_check_identifier)
+]
+Entity = Annotated[
+    str, StringConstraints(strict=True, min_length=1, max_length=1_000), AfterValidator(_check_identifier)
+]
+Reason = Annotated[str, StringConstraints(strict=True, max_length=2_000)]
 Timestamp = Annotated[datetime, AfterValidator(as_utc)]
 Importance = Annotated[float, BeforeValidator(_no_bool), Field(ge=0, le=1, allow_inf_nan=False)]
+Rating = Annotated[float, BeforeValidator(_no_bool), Field(ge=0, le=1, allow_inf_nan=False)]
+Finite = Annotated[float, BeforeValidator(_no_bool), Field(allow_inf_nan=False)]
 NamespaceField = Annotated[
     tuple[str, ...], BeforeValidator(_no_single_string), AfterValidator(make_namespace)
 ]
@@ -126,4 +150,12 @@ Ids = Annotated[
     Field(min_length=1, max_length=1_000),
     AfterValidator(_unique),
 ]
-Metadata = Annotated[dict[str, JsonValue], AfterValidator(_check_metadata)]
+Sources = Annotated[
+    tuple[Identifier, ...],
+    BeforeValidator(_no_single_string),
+    Field(max_length=1_000),
+    AfterValidator(_unique),
+]
+Metadata = Annotated[
+    dict[str, JsonValue], BeforeValidator(lambda value: _string_keys(value)), AfterValidator(_check_metadata)
+]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from mnemolog.schemas.errors import InvalidInputError
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Position:
+class Position(NamedTuple):
     """Where one event stands: its topic, partition and offset. `str(position)` is its token."""
 
     topic: str

@@ -26,6 +26,7 @@ from typing import (
 from mnemolog.memory import Memory
 from mnemolog.opening import DEFAULT_NAMESPACE, connect, open  # noqa: A004 the public name
 from mnemolog.query.models import Hits
+from mnemolog.schemas.checks import check_count
 from mnemolog.schemas.errors import ClosedError
 from mnemolog.schemas.filters import Filter
 from mnemolog.schemas.namespaces import Namespace
@@ -88,6 +89,7 @@ class Opening:
 
 
 def _threads(number: int) -> ThreadPoolExecutor:
+    check_count("threads", number, 1, 1_000)
     return ThreadPoolExecutor(number, thread_name_prefix="mnemolog-async")
 
 
@@ -122,6 +124,15 @@ class AsyncMemory:
     def __init__(self, memory: Memory, threads: ThreadPoolExecutor | None = None) -> None:
         self._memory = memory
         self._threads = threads or _threads(DEFAULT_THREADS)
+        self._owns_threads = True
+
+    def at(
+        self, namespace: str | Iterable[str], *, agent_id: str | None = None, thread_id: str | None = None
+    ) -> AsyncMemory:
+        """See `Memory.at`; it shares the threads too. Nothing to await: neither log nor views are asked."""
+        other = AsyncMemory(self._memory.at(namespace, agent_id=agent_id, thread_id=thread_id), self._threads)
+        other._owns_threads = False
+        return other
 
     @classmethod
     def open(
@@ -166,7 +177,8 @@ class AsyncMemory:
         await asyncio.shield(asyncio.get_running_loop().run_in_executor(None, self._close))
 
     def _close(self) -> None:
-        self._threads.shutdown(wait=True)
+        if self._owns_threads:
+            self._threads.shutdown(wait=True)
         self._memory.close()
 
     remember = _twin(Memory.remember)

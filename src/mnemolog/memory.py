@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from types import TracebackType
 from typing import Self
 
+from mnemolog.schemas.namespaces import make_namespace
 from mnemolog.verbs.forgetting import Forgetting
 from mnemolog.verbs.reading import Reading
 from mnemolog.verbs.recalling import Recalling
@@ -28,6 +30,18 @@ class Memory(Writing, Forgetting, Recalling, Reading):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def at(
+        self, namespace: str | Iterable[str], *, agent_id: str | None = None, thread_id: str | None = None
+    ) -> Memory:
+        """A handle on another namespace of the same log and views, which costs next to nothing.
+
+        It shares this handle's connections and caches, so it ends when this one is closed; closing it leaves
+        this one open. `agent_id` and `thread_id` are this handle's unless given.
+        """
+        self._session.check_open()
+        commands = self._commands.at(make_namespace(namespace), agent_id, thread_id)
+        return Memory(self._session.branch(), self._queries.at(commands.namespace), commands)
 
     def close(self) -> None:
         """Release the log and the views. What was written stays; the views follow at the next open."""

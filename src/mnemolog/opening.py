@@ -18,6 +18,7 @@ from mnemolog.producers.ids import new_id
 from mnemolog.query.queries import Queries
 from mnemolog.query.reader import DEFAULT_CACHE_BYTES, ViewReader
 from mnemolog.query.scoring.weights import Weights
+from mnemolog.schemas.checks import check_count, check_path, check_seconds, check_string
 from mnemolog.schemas.errors import LogUnavailableError
 from mnemolog.schemas.namespaces import make_namespace
 from mnemolog.schemas.positions import Position
@@ -53,13 +54,16 @@ def open(  # noqa: A001 the public name
     was durable when the folder was opened.
 
     Raises:
-        InvalidInputError: a bad namespace or embedder.
+        InvalidInputError: an argument that makes no sense, such as a bad namespace or embedder.
         EmbedderMismatchError: the views hold the vectors of another model.
         LogUnavailableError: the folder or the log can't be made or opened.
     """
     commands = Commands(make_namespace(namespace), agent_id, thread_id, clock)
+    check_seconds("wait_seconds", wait_seconds)
+    check_count("cache_bytes", cache_bytes, 0, 2**62)
+    folder = check_path("path", path)
     model = _cached(embedder)
-    home = _made(Path(path))
+    home = _made(folder)
     views = Views(home / VIEWS_FOLDER)
     log = EmbeddedLog(home / LOG_FILE, clock=clock)
     try:
@@ -113,9 +117,12 @@ def connect(
     from mnemolog.producers.kafka import KafkaLog
 
     commands = Commands(make_namespace(namespace), agent_id, thread_id, clock)
+    check_seconds("wait_seconds", wait_seconds)
+    check_count("cache_bytes", cache_bytes, 0, 2**62)
+    root = check_path("views", views) if isinstance(views, Path) else check_string("views", views)
     model = _cached(embedder)
     log = KafkaLog(kafka)
-    reader = ViewReader(Views(views), cache_bytes)
+    reader = ViewReader(Views(root), cache_bytes)
     queries = Queries(reader, commands.namespace, model, clock, new_id, weights)
     return Memory(LogSession(log, _polling(reader), wait_seconds, log.close), queries, commands)
 

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from mnemolog.schemas.checks import check_seconds
 from mnemolog.schemas.codec import encode
 from mnemolog.schemas.errors import ClosedError, WaitTimeoutError
 from mnemolog.schemas.events import Envelope
@@ -26,16 +27,31 @@ class LogSession:
     """One handle's way to the log. It remembers what it wrote until the views have it. Threads may share it.
 
     `wait_seconds` bounds how long `settle` waits; `on_close` releases what the handle owns.
+
+    Raises:
+        InvalidInputError: `wait_seconds` is no time to wait.
     """
 
     def __init__(self, log: Log, waiter: Waiter, wait_seconds: float, on_close: Callable[[], None]) -> None:
         self.log = log
         self._waiter = waiter
-        self._wait_seconds = wait_seconds
+        self._wait_seconds = check_seconds("wait_seconds", wait_seconds)
         self._on_close = on_close
         self._written: dict[tuple[str, int], int] = {}
         self._lock = threading.Lock()
         self._closed = False
+        self._parent: LogSession | None = None
+
+    def branch(self) -> LogSession:
+        """A session of another handle on the same log: it ends with this one, and ending it releases nothing.
+
+        It waits for what this one has still to wait for, and from then on for its own writes only.
+        """
+        other = LogSession(self.log, self._waiter, self._wait_seconds, lambda: None)
+        other._parent = self
+        with self._lock:
+            other._written.update(self._written)
+        return other
 
     def close(self) -> None:
         """Release the log, once."""
@@ -74,6 +90,7 @@ class LogSession:
             WaitTimeoutError: they have not within `timeout` seconds. The event itself is safe in the log.
         """
         at = parse_position(position)
+        timeout = check_seconds("timeout", timeout)
         check_topic(at.topic)
         self.check_open()
         if not self._waiter(at, timeout):
@@ -99,3 +116,5 @@ class LogSession:
         """Refuse to go on after `close`."""
         if self._closed:
             raise ClosedError("this handle was closed")
+        if self._parent is not None:
+            self._parent.check_open()

@@ -2,19 +2,41 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any
 
 import pytest
 from support.stores import NOON, MovingClock, Store
 
+import mnemolog
 from mnemolog import Memory
-from mnemolog.schemas.errors import InvalidInputError
+from mnemolog.producers import MemoryProducer
+from mnemolog.schemas.errors import InvalidInputError, LogUnavailableError
 from mnemolog.schemas.namespaces import make_namespace
 
+STRINGS = ("text", "kind", "key", "id", "event_id", "author", "source", "agent_id", "thread_id")
+ODD_SECONDS = ("x", None, -1, math.nan, math.inf, True)
 FAR_AHEAD = datetime.max.replace(tzinfo=timezone(timedelta(hours=-14)))
+
+
+def remembering(fields: dict[str, Any]) -> Callable[[Memory], object]:
+    """A call that remembers something good and then something with `fields`, all or nothing."""
+    return lambda mem: mem.remember_many([{"text": "good"}, {"text": "x", **fields}])
+
+
+def opening_with(options: dict[str, Any]) -> Callable[[Path], object]:
+    """A call that opens a folder with `options`."""
+    return lambda home: mnemolog.open(home, embedder="none", **options)
+
+
+async def opened(opening: Any) -> object:
+    return await opening
+
+
 CASES: list[tuple[str, Callable[[Any], object]]] = [
     ("position", lambda mem: mem.recall("x", after=123)),
     ("position", lambda mem: mem.get("x", after=b"mnemolog.memories/0/1")),
@@ -45,6 +67,41 @@ CASES: list[tuple[str, Callable[[Any], object]]] = [
     ("recall_id", lambda mem: mem.feedback(5, used=["a"])),
     ("limit", lambda mem: mem.list(limit=None)),
     ("threshold", lambda mem: mem.recall("x", threshold="0.5")),
+    *[("timeout", lambda mem, odd=odd: mem.wait("mnemolog.memories/0/0", odd)) for odd in ODD_SECONDS],
+    ("id", lambda mem: mem.get(b"a")),
+    ("id", lambda mem: mem.get(["a"])),
+    ("id", lambda mem: mem.history(None)),
+    ("id", lambda mem: mem.update(b"a", text="x")),
+    ("id", lambda mem: mem.supersede(b"a", "b")),
+    ("recall_id", lambda mem: mem.feedback(b"r", used=["a"])),
+    ("ids", lambda mem: mem.forget([b"a"])),
+    ("reason", lambda mem: mem.forget("a", reason=b"x")),
+    ("reason", lambda mem: mem.forget_scope({"kind": "k"}, reason=b"x")),
+    *[(name, remembering({name: odd})) for name in STRINGS for odd in (b"x", bytearray(b"x"), 5, ["x"])],
+    ("tags", lambda mem: mem.remember("x", tags=[b"x"])),
+    ("metadata", lambda mem: mem.remember("x", metadata={b"x": 1})),
+    ("metadata", lambda mem: mem.remember("x", metadata={"x": {b"x": 1}})),
+    ("metadata", lambda mem: mem.remember("x", metadata={"x": [{b"x": 1}]})),
+]
+OPENINGS: list[tuple[str | None, Callable[[Any], object]]] = [
+    ("path", lambda home: mnemolog.open(None, embedder="none")),  # type: ignore[arg-type]
+    ("path", lambda home: mnemolog.open(b"x", embedder="none")),  # type: ignore[arg-type]
+    ("path", lambda home: mnemolog.open("a\0b", embedder="none")),
+    ("wait_seconds", opening_with({"wait_seconds": "x"})),
+    ("cache_bytes", opening_with({"cache_bytes": "x"})),
+    ("weights", opening_with({"weights": "x"})),
+    ("agent_id", opening_with({"agent_id": b"x"})),
+    ("kafka", lambda home: mnemolog.connect(None, home, embedder="none")),  # type: ignore[arg-type]
+    ("views", lambda home: mnemolog.connect("127.0.0.1:1", None, embedder="none")),  # type: ignore[arg-type]
+    ("path", lambda home: MemoryProducer.open(None)),  # type: ignore[arg-type]
+    ("path", lambda home: MemoryProducer.open("a\0b")),
+    ("kafka", lambda home: MemoryProducer.connect(5)),  # type: ignore[arg-type]
+    ("kafka", lambda home: MemoryProducer.connect([5])),  # type: ignore[arg-type]
+    ("timeout_seconds", lambda home: MemoryProducer.connect("127.0.0.1:1", timeout_seconds="x")),  # type: ignore[arg-type]
+    ("source", lambda home: MemoryProducer.open(home).write_jsonl(5)),  # type: ignore[arg-type]
+    ("events", lambda home: MemoryProducer.open(home).write_batch(5)),  # type: ignore[arg-type]
+    ("event", lambda home: MemoryProducer.open(home).write(5)),  # type: ignore[arg-type]
+    ("threads", lambda home: asyncio.run(opened(mnemolog.AsyncMemory.open(home, threads=0)))),
 ]
 
 
@@ -64,6 +121,27 @@ def test_a_wrong_type_is_an_error_that_names_the_argument(
         call(mem)
     assert caught.value.field == field
     assert folder_store.ends() == before
+
+
+@pytest.mark.parametrize(
+    ("field", "opening"), [pytest.param(*one, id=f"{at}-{one[0]}") for at, one in enumerate(OPENINGS)]
+)
+def test_opening_with_a_wrong_type_is_an_error_that_names_it(
+    tmp_path: Path, field: str, opening: Callable[[Any], object]
+) -> None:
+    with pytest.raises(InvalidInputError) as caught:
+        opening(tmp_path)
+    assert caught.value.field == field
+
+
+@pytest.mark.parametrize("opening", [mnemolog.open, MemoryProducer.open])
+@pytest.mark.parametrize("folder", ["file", "file/below", "x" * 300, "x" * 300 + "/below"])
+def test_a_folder_that_cannot_be_is_an_unavailable_log(
+    tmp_path: Path, opening: Callable[[Path], object], folder: str
+) -> None:
+    (tmp_path / "file").write_text("no folder")
+    with pytest.raises(LogUnavailableError, match=folder.split("/")[0]):
+        opening(tmp_path / folder)
 
 
 @pytest.mark.parametrize("namespace", [5, None, (), ("a", 5), (["x"],), b"x", ("",), ("\ud800",)])

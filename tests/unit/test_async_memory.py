@@ -31,6 +31,9 @@ def test_every_verb_has_a_twin_with_the_same_signature(name: str) -> None:
     if isinstance(plain, property):
         assert isinstance(twin, property)
         return
+    if name == "at":  # asks nothing that could make a caller wait
+        assert inspect.signature(plain).parameters == inspect.signature(twin).parameters
+        return
     assert inspect.iscoroutinefunction(twin), f"AsyncMemory.{name} is missing or not async"
     assert inspect.signature(plain) == inspect.signature(twin)
 

@@ -1,0 +1,47 @@
+"""Checks of plain arguments, each an InvalidInputError that names the argument."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+from mnemolog.schemas.errors import InvalidInputError
+
+MAX_SECONDS = 1e9
+"""About 30 years; what threads and sockets can wait for is not much more."""
+
+
+def check_count(field: str, value: object, low: int, high: int) -> None:
+    """Refuse what is no whole number from `low` to `high`."""
+    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+        raise InvalidInputError(f"{field} is a whole number from {low} to {high}, not {value!r}", field=field)
+
+
+def check_finite(field: str, value: object) -> None:
+    """Refuse what is no finite number."""
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not math.isfinite(value):
+        raise InvalidInputError(f"{field} is a finite number, not {value!r}", field=field)
+
+
+def check_seconds(field: str, value: object) -> float:
+    """`value`, if it is a time to wait: from 0 to `MAX_SECONDS`."""
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not (number and 0 <= value <= MAX_SECONDS):  # type: ignore[operator]
+        raise InvalidInputError(
+            f"{field} is a number of seconds from 0 to {MAX_SECONDS:g}, not {value!r}", field=field
+        )
+    return float(value)  # type: ignore[arg-type]
+
+
+def check_string(field: str, value: object) -> str:
+    """`value`, if it is a string."""
+    if not isinstance(value, str):
+        raise InvalidInputError(f"{field} is a string, not {value!r:.80}", field=field)
+    return value
+
+
+def check_path(field: str, value: object) -> Path:
+    """`value` as a path, if it can be one."""
+    if not isinstance(value, (str, Path)) or "\0" in str(value):
+        raise InvalidInputError(f"{field} is a path, not {value!r:.80}", field=field)
+    return Path(value)
