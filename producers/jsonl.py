@@ -17,19 +17,16 @@ from mnemolog.producers.commands import Commands
 from mnemolog.producers.ids import derived_id
 from mnemolog.producers.reports import LineError
 from mnemolog.schemas.checks import check_path
-from mnemolog.schemas.codec import decode
+from mnemolog.schemas.codec import decode_value
 from mnemolog.schemas.errors import CodecError, InvalidInputError
 from mnemolog.schemas.events import Event
-from mnemolog.schemas.namespaces import Namespace, decode_namespace, encode_namespace, make_namespace
-from mnemolog.schemas.positions import Position
-from mnemolog.schemas.records import StoredRecord
+from mnemolog.schemas.namespaces import Namespace, decode_namespace, make_namespace
 
 MAX_LINE_BYTES = 1024 * 1024
 FIELDS = (REMEMBER_FIELDS | {"text", "namespace"}) - {"dedupe", "ttl_seconds"}
 """What a line may hold. Time to live is given as `expires_at`, so that loading a file twice is the same."""
 
 _BOM = b"\xef\xbb\xbf"
-_NOWHERE = Position("", 0, 0)
 
 Source: TypeAlias = str | Path | IO[bytes] | IO[str]
 Line: TypeAlias = tuple[int, bytes | None]
@@ -102,8 +99,8 @@ class LineParser:
             return LineError(number, None, str(error))
 
     def _event(self, raw: bytes, document: Mapping[str, Any]) -> Event:
-        key = encode_namespace(_parts(document.get("namespace"))).encode()
-        return decode(StoredRecord(_NOWHERE, 0, key, raw))
+        _parts(document.get("namespace"))
+        return decode_value(raw)
 
     def _memory(self, document: Mapping[str, Any]) -> Event:
         fields = {name: value for name, value in document.items() if value is not None}

@@ -48,8 +48,15 @@ def encode(event: ev.Envelope) -> list[Record]:
     kind: str = event.type  # type: ignore[attr-defined]
     type_header, version_header = _constant_headers(kind, event.schema_version)
     headers = (type_header, ("event_id", event.event_id.encode()), version_header)
-    key = encode_key(event.namespace)
+    key = record_key(event)
     return [Record(topic, key, value, headers) for topic in _TOPICS[kind]]
+
+
+def record_key(event: ev.Envelope) -> bytes:
+    """The key of an event's records; see `schemas.records.Record`."""
+    within = event.compaction_key()
+    namespace = encode_key(event.namespace)
+    return namespace if within is None else namespace + b"|" + within.encode()
 
 
 @lru_cache(maxsize=65_536)
@@ -72,13 +79,18 @@ def decode(record: StoredRecord, upcasters: Upcasters = UPCASTERS) -> Event:
     """
     if record.value is None:
         raise CodecError("the record has no value")
-    try:
-        event = _adapter().validate_json(record.value)
-    except ValidationError as error:
-        event = _decode_old(record.value, error, upcasters)
-    if record.key != encode_key(event.namespace):
-        raise CodecError(f"the record's key {record.key!r} is not the namespace {event.namespace!r}")
+    event = decode_value(record.value, upcasters)
+    if record.key != record_key(event):
+        raise CodecError(f"the record's key {record.key!r} is not that of {event.namespace!r}")
     return event
+
+
+def decode_value(value: bytes, upcasters: Upcasters = UPCASTERS) -> Event:
+    """The event that a record's value holds; see `decode`."""
+    try:
+        return _adapter().validate_json(value)
+    except ValidationError as error:
+        return _decode_old(value, error, upcasters)
 
 
 @cache

@@ -26,6 +26,13 @@ class Envelope(BaseModel):
     agent_id: Label | None = None
     thread_id: Label | None = None
 
+    def compaction_key(self) -> str | None:
+        """What a compacted topic keeps the last event of, within the namespace; None where nothing compacts.
+
+        Folds of compacted topics may depend on no event that a later one of the same key replaces.
+        """
+        return None
+
 
 EventT = TypeVar("EventT", bound=Envelope)
 

@@ -11,7 +11,8 @@ Headers = tuple[tuple[str, bytes], ...]
 
 
 class Record(NamedTuple):
-    """A record to append. `key` is the encoded namespace and alone chooses the partition.
+    """A record to append. `key` is the encoded namespace, which alone chooses the partition; in a compacted
+    topic also `|` and what compaction keeps one record of.
 
     `timestamp` is in milliseconds since 1970 UTC; None lets the log stamp it. `headers` carry what routing
     needs (event type, event id, schema version), so that `value` may be encrypted.

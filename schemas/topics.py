@@ -51,14 +51,22 @@ def check_topic(topic: str) -> str:
     return topic
 
 
-@lru_cache(maxsize=65_536)
 def partition_of(key: bytes, partitions: int) -> int:
-    """The partition of a record key: Kafka's default partitioner, `toPositive(murmur2(key)) % partitions`.
+    """The partition of a record key, by what stands before its first `|` alone: the encoded namespace.
 
-    The key is the encoded namespace, so a namespace has one partition and a total order.
+    So a namespace has one partition and a total order, also in a compacted topic, whose keys go on to say
+    what compaction keeps one record of. An encoded namespace has no `|`.
+    """
+    return _partition_of(key.partition(b"|")[0], partitions)
+
+
+@lru_cache(maxsize=65_536)
+def _partition_of(namespace: bytes, partitions: int) -> int:
+    """Kafka's default partitioner, `toPositive(murmur2(key)) % partitions`.
+
     Source: org.apache.kafka.common.utils.Utils.murmur2.
     """
-    return (murmur2(key) & 0x7FFFFFFF) % partitions
+    return (murmur2(namespace) & 0x7FFFFFFF) % partitions
 
 
 def murmur2(data: bytes) -> int:

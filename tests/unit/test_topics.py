@@ -47,6 +47,15 @@ def test_partitions_are_in_range_and_stable() -> None:
 
 
 @quick
+@given(namespaces, st.binary(max_size=16), st.integers(1, 64))
+def test_the_namespace_alone_chooses_the_partition(
+    namespace: tuple[str, ...], within: bytes, partitions: int
+) -> None:
+    key = encode_namespace(namespace).encode()
+    assert partition_of(key + b"|" + within, partitions) == partition_of(key, partitions)
+
+
+@quick
 @given(namespaces, namespaces)
 def test_two_namespaces_never_meet(one: tuple[str, ...], other: tuple[str, ...]) -> None:
     assert (encode_namespace(one) == encode_namespace(other)) == (one == other)
