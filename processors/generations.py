@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from mnemolog.processors.digest import Digest, digest_rows
-from mnemolog.processors.folds.port import Fold
-from mnemolog.processors.shards import FOLDS
+from mnemolog.processors.folds.port import View
+from mnemolog.processors.shards import VIEWS
 from mnemolog.schemas.errors import ViewMissingError
 from mnemolog.schemas.rows import Row
 from mnemolog.storage.layout import Views
@@ -46,17 +46,17 @@ def read_contents(views: Views, generation: str) -> Contents:
     partitions = views.manifest(generation).partitions
     digests: dict[str, Digest] = {}
     applied: dict[tuple[str, int], int] = {}
-    for fold in FOLDS:
-        tables = dict(_tables(views, generation, fold, partitions))
-        digests[fold.name] = digest_rows(_rows(tables))
-        applied |= {(fold.name, partition): table.applied() for partition, table in tables.items()}
+    for view in VIEWS:
+        tables = dict(_tables(views, generation, view, partitions))
+        digests[view.name] = digest_rows(_rows(tables))
+        applied |= {(view.name, partition): table.applied() for partition, table in tables.items()}
     return Contents(digests, applied)
 
 
-def _tables(views: Views, generation: str, fold: Fold, partitions: int) -> Iterator[tuple[int, LanceTable]]:
+def _tables(views: Views, generation: str, view: View, partitions: int) -> Iterator[tuple[int, LanceTable]]:
     for partition in range(partitions):
         try:
-            table = LanceTable.open(views.shard(generation, partition), fold.name, fold.topic, partition)
+            table = LanceTable.open(views.shard(generation, partition), view.name, view.topic, partition)
         except ViewMissingError:
             continue
         yield partition, table

@@ -10,7 +10,8 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from mnemolog.processors.embedding import GivesVectors
-from mnemolog.processors.folds.port import Fold, Selection, Stamp
+from mnemolog.processors.folds.port import Fold, Selection, Stamp, View, is_projection
+from mnemolog.processors.projecting import follow
 from mnemolog.processors.working_set import WorkingSet
 from mnemolog.schemas.codec import decode
 from mnemolog.schemas.errors import MnemologError, ViewError
@@ -41,19 +42,21 @@ OnRejected = Callable[[Sequence[Rejected]], None]
 class ShardWriter:
     """Writes the views of one partition. Safe to call from several threads; the process must be the owner.
 
-    `views` pairs each fold with its table. `on_rejected` keeps what can't be applied.
+    `views` pairs each fold, and each projection, with its table. `on_rejected` keeps what can't be applied.
     `lock` is held while tables are written; give one that other processes see where they may write too.
     `lacks_vectors` says whether rows may be waiting for `fill_pending`.
     """
 
     def __init__(
         self,
-        views: Sequence[tuple[Fold, ViewTable]],
+        views: Sequence[tuple[View, ViewTable]],
         embedder: GivesVectors | None,
         on_rejected: OnRejected,
         lock: AbstractContextManager[object] | None = None,
     ) -> None:
         self._views = tuple(views)
+        self._folds = [(view, table) for view, table in views if not is_projection(view)]
+        self._projections = [(view, table) for view, table in views if is_projection(view)]
         self._embedder = embedder
         self._on_rejected = on_rejected
         self._lock = lock or threading.Lock()
@@ -63,11 +66,11 @@ class ShardWriter:
     @property
     def topics(self) -> frozenset[str]:
         """The topics that feed these views."""
-        return frozenset(fold.topic for fold, _ in self._views)
+        return frozenset(view.topic for view, _ in self._views)
 
     def next_offset(self, topic: str) -> int:
         """The first offset of `topic` that some view still needs."""
-        return min(table.applied() for fold, table in self._views if fold.topic == topic)
+        return min(table.applied() for view, table in self._views if view.topic == topic)
 
     def apply(self, topic: str, records: Sequence[StoredRecord], since: int | None = None) -> None:
         """Fold `records`, which follow each other in the partition, into the views of `topic`.
@@ -85,9 +88,16 @@ class ShardWriter:
             decoded, rejected = decode_all(records)
             first = records[0].position.offset if since is None else since
             through = records[-1].position.offset
-            for fold, table in self._views:
+            for fold, table in self._folds:
                 if fold.topic == topic:
-                    self._apply(fold, table, decoded, rejected, first, through)
+                    start = table.applied()
+                    changed = self._apply(fold, table, decoded, rejected, start, first, through)
+                    self._project(fold, table, changed, start, max(start, through + 1))
+
+    def _project(self, fold: Fold, base: ViewTable, changed: Sequence[Row], start: int, end: int) -> None:
+        for projection, table in self._projections:
+            if projection.base == fold.name:
+                follow(projection, table, base, changed, start, end)
 
     def _apply(
         self,
@@ -95,12 +105,12 @@ class ShardWriter:
         table: ViewTable,
         decoded: Sequence[Decoded],
         unreadable: Sequence[Rejected],
+        start: int,
         first: int,
         through: int,
-    ) -> None:
-        start = table.applied()
+    ) -> Sequence[Row]:
         if start > through:
-            return
+            return ()
         _check_no_gap(fold, start, first)
         fresh = [pair for pair in decoded if pair[0].position.offset >= start]
         rows, failed = fold_batch(fold, table, fresh)
@@ -111,6 +121,7 @@ class ShardWriter:
         table.commit(embedded, through)
         if self._embedder is not None and any(lacks_vector(row) for row in embedded):
             self.lacks_vectors = True
+        return embedded
 
     def _embedded(self, rows: Sequence[Row]) -> Sequence[Row]:
         if self._embedder is None:
@@ -135,7 +146,7 @@ class ShardWriter:
 
     def _fill(self, embedder: GivesVectors) -> tuple[int, int]:
         done = failed = 0
-        for fold, table in self._views:
+        for fold, table in self._folds:
             if fold.name != "memories":
                 continue
             tried = embedder.retry(table.pending(FILL_BATCH, self._passed_over))

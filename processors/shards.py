@@ -7,13 +7,22 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from mnemolog.processors.embedding import RowEmbedder
+from mnemolog.processors.folds.context import ContextFold
+from mnemolog.processors.folds.edges import EdgesProjection
 from mnemolog.processors.folds.memories import MemoriesFold
-from mnemolog.processors.folds.port import Fold
+from mnemolog.processors.folds.port import Fold, View
 from mnemolog.processors.folds.usage import UsageFold
+from mnemolog.processors.folds.usefulness import UsefulnessFold
 from mnemolog.processors.materialize import OnRejected, ShardWriter
 from mnemolog.schemas.analysis import ANALYZER_VERSION
 from mnemolog.schemas.errors import ViewError
-from mnemolog.schemas.rows import memories_schema, usage_schema
+from mnemolog.schemas.rows import (
+    context_schema,
+    edges_schema,
+    memories_schema,
+    usage_schema,
+    usefulness_schema,
+)
 from mnemolog.storage.layout import Manifest, Views
 from mnemolog.storage.table import LanceTable
 
@@ -22,7 +31,8 @@ if TYPE_CHECKING:
 
     from mnemolog.schemas.ports import Embedder
 
-FOLDS: Sequence[Fold] = (MemoriesFold(), UsageFold())
+FOLDS: Sequence[Fold] = (MemoriesFold(), ContextFold(), UsageFold(), UsefulnessFold())
+VIEWS: Sequence[View] = (*FOLDS, EdgesProjection())
 FED_TOPICS = tuple(dict.fromkeys(fold.topic for fold in FOLDS))
 
 
@@ -33,7 +43,7 @@ def new_manifest(partitions: int, embedder: Embedder | None, generation: str = "
         partitions,
         embedder.name if embedder else None,
         embedder.dim if embedder else None,
-        {fold.name: fold.version for fold in FOLDS},
+        {view.name: view.version for view in VIEWS},
         ANALYZER_VERSION,
     )
 
@@ -77,18 +87,21 @@ def open_shard(
     return ShardWriter(tables, RowEmbedder(embedder) if embedder else None, on_rejected, lock)
 
 
-def open_tables(views: Views, manifest: Manifest, partition: int) -> list[tuple[Fold, LanceTable]]:
-    """Each fold with its table in one shard."""
+def open_tables(views: Views, manifest: Manifest, partition: int) -> list[tuple[View, LanceTable]]:
+    """Each view with its table in one shard."""
     shard = views.shard(manifest.generation, partition)
     return [
-        (fold, LanceTable.create(shard, fold.name, _schema(fold.name, manifest), fold.topic, partition))
-        for fold in FOLDS
+        (view, LanceTable.create(shard, view.name, _schema(view.name, manifest), view.topic, partition))
+        for view in VIEWS
     ]
 
 
 def _schema(table: str, manifest: Manifest) -> pa.Schema:
     schemas: Mapping[str, Callable[[], pa.Schema]] = {
         "memories": lambda: memories_schema(manifest.dim),
+        "edges": edges_schema,
+        "context": context_schema,
         "usage": usage_schema,
+        "usefulness": usefulness_schema,
     }
     return schemas[table]()

@@ -32,9 +32,18 @@ _TOPICS: dict[str, tuple[str, ...]] = {
     "MemoryRemembered": (topics.MEMORIES,),
     "MemoryUpdated": (topics.MEMORIES,),
     "MemorySuperseded": (topics.MEMORIES,),
+    "MemoriesLinked": (topics.MEMORIES,),
+    "MemoriesUnlinked": (topics.MEMORIES,),
     "MemoryForgotten": (topics.MEMORIES, topics.FEEDBACK),
     "ScopeForgotten": (topics.MEMORIES, topics.FEEDBACK),
+    "RecallServed": (topics.FEEDBACK,),
     "FeedbackGiven": (topics.FEEDBACK,),
+    "ModelRefitted": (topics.FEEDBACK,),
+    "ContextSet": (topics.CONTEXT,),
+    "ContextTouched": (topics.CONTEXT,),
+    "ContextDeleted": (topics.CONTEXT,),
+    "ContextScopeDeleted": (topics.CONTEXT,),
+    "CacheCounted": (topics.CONTEXT,),
     "RecordDeadLettered": (topics.DEADLETTERS,),
     "DeadLetterResolved": (topics.DEADLETTERS,),
 }
@@ -81,7 +90,7 @@ def decode(record: StoredRecord, upcasters: Upcasters = UPCASTERS) -> Event:
         raise CodecError("the record has no value")
     event = decode_value(record.value, upcasters)
     if record.key != record_key(event):
-        raise CodecError(f"the record's key {record.key!r} is not that of {event.namespace!r}")
+        raise CodecError(f"the record's key {record.key!r} is not that of the namespace {event.namespace!r}")
     return event
 
 

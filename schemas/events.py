@@ -10,10 +10,19 @@ from typing import Annotated
 
 from pydantic import Field
 
+from mnemolog.schemas.context_events import (
+    CacheCounted,
+    ContextDeleted,
+    ContextScopeDeleted,
+    ContextSet,
+    ContextTouched,
+)
 from mnemolog.schemas.deadletter_events import DeadLetterResolved, RecordDeadLettered
 from mnemolog.schemas.envelope import Envelope, EventT, build, invalid_input
-from mnemolog.schemas.feedback_events import FeedbackGiven
+from mnemolog.schemas.feedback_events import FeedbackGiven, ModelRefitted, RecallServed, Shown
 from mnemolog.schemas.memory_events import (
+    MemoriesLinked,
+    MemoriesUnlinked,
     MemoryChanges,
     MemoryForgotten,
     MemoryRemembered,
@@ -23,18 +32,28 @@ from mnemolog.schemas.memory_events import (
 )
 
 __all__ = [
+    "CacheCounted",
+    "ContextDeleted",
+    "ContextScopeDeleted",
+    "ContextSet",
+    "ContextTouched",
     "DeadLetterResolved",
     "Envelope",
     "Event",
     "EventT",
     "FeedbackGiven",
+    "MemoriesLinked",
+    "MemoriesUnlinked",
     "MemoryChanges",
     "MemoryForgotten",
     "MemoryRemembered",
     "MemorySuperseded",
     "MemoryUpdated",
+    "ModelRefitted",
+    "RecallServed",
     "RecordDeadLettered",
     "ScopeForgotten",
+    "Shown",
     "build",
     "invalid_input",
 ]
@@ -43,9 +62,18 @@ Event = Annotated[
     MemoryRemembered
     | MemoryUpdated
     | MemorySuperseded
+    | MemoriesLinked
+    | MemoriesUnlinked
     | MemoryForgotten
     | ScopeForgotten
+    | RecallServed
     | FeedbackGiven
+    | ModelRefitted
+    | ContextSet
+    | ContextTouched
+    | ContextDeleted
+    | ContextScopeDeleted
+    | CacheCounted
     | RecordDeadLettered
     | DeadLetterResolved,
     Field(discriminator="type"),

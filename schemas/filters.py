@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Literal, TypeAlias
 
+from mnemolog.schemas.details import COLUMNS, NUMBERS
 from mnemolog.schemas.errors import FilterError
 from mnemolog.schemas.fields import as_utc
 
@@ -43,6 +44,9 @@ FIELDS: Mapping[str, FieldType] = {
     "recorded_at": "time",
     "updated_at": "time",
     "expires_at": "time",
+    "valid_from": "time",
+    "valid_to": "time",
+    **{name: "number" if name in NUMBERS else "string" for name in COLUMNS},
 }
 
 _ORDER = frozenset({"gt", "gte", "lt", "lte"})

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+from operator import not_
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field, JsonValue, with_config
+from pydantic import ConfigDict, Field, JsonValue, ValidationInfo, field_validator, with_config
 from typing_extensions import TypedDict
 
+from mnemolog.schemas.details import Detail
 from mnemolog.schemas.envelope import Envelope
 from mnemolog.schemas.fields import (
     Identifier,
@@ -15,6 +18,7 @@ from mnemolog.schemas.fields import (
     Label,
     Metadata,
     Reason,
+    Sources,
     Tags,
     Text,
     Timestamp,
@@ -26,6 +30,8 @@ class MemoryRemembered(Envelope):
 
     `key` names a slot that holds one memory at a time: a newer one supersedes the older. `touch` refreshes
     the recency of a memory that is known with the same content, where otherwise nothing would change.
+    `detail` is what a structured kind says. It holds in the world from `valid_from` to before `valid_to`.
+    `sources` are the ids of the memories that it rests on.
     """
 
     type: Literal["MemoryRemembered"] = "MemoryRemembered"
@@ -41,6 +47,22 @@ class MemoryRemembered(Envelope):
     pinned: bool = False
     expires_at: Timestamp | None = None
     touch: bool = False
+    detail: Detail | None = Field(default=None, exclude_if=not_)
+    valid_from: Timestamp | None = Field(default=None, exclude_if=not_)
+    valid_to: Timestamp | None = Field(default=None, exclude_if=not_)
+    sources: Sources = Field(default=(), exclude_if=not_)
+
+    @field_validator("valid_to")
+    @classmethod
+    def _ends_after_it_begins(cls, end: datetime | None, info: ValidationInfo) -> datetime | None:
+        check_validity(info.data.get("valid_from"), end)
+        return end
+
+
+def check_validity(begin: datetime | None, end: datetime | None) -> None:
+    """Refuse a time of validity that ends before it begins, or as it does."""
+    if begin is not None and end is not None and end <= begin:
+        raise ValueError(f"it must be after valid_from, {begin.isoformat()}")
 
 
 @with_config(ConfigDict(extra="forbid"))
@@ -56,6 +78,9 @@ class MemoryChanges(TypedDict, total=False):
     metadata: Metadata
     pinned: bool
     expires_at: Timestamp | None
+    detail: Detail | None
+    valid_from: Timestamp | None
+    valid_to: Timestamp | None
 
 
 class MemoryUpdated(Envelope):
@@ -74,6 +99,24 @@ class MemorySuperseded(Envelope):
     memory_id: Identifier
     by: Identifier
     reason: Reason | None = None
+
+
+class MemoriesLinked(Envelope):
+    """A memory was linked to another one of its namespace, as its `relation`; once, however often said."""
+
+    type: Literal["MemoriesLinked"] = "MemoriesLinked"
+    memory_id: Identifier
+    target_id: Identifier
+    relation: Label = "related"
+
+
+class MemoriesUnlinked(Envelope):
+    """A link was taken away; without a `relation`, every link from the one memory to the other."""
+
+    type: Literal["MemoriesUnlinked"] = "MemoriesUnlinked"
+    memory_id: Identifier
+    target_id: Identifier
+    relation: Label | None = None
 
 
 class MemoryForgotten(Envelope):

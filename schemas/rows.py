@@ -7,9 +7,10 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
+from mnemolog.schemas.details import COLUMNS, NUMBERS
 from mnemolog.schemas.events import Envelope
 from mnemolog.schemas.namespaces import Namespace, encode_namespace
-from mnemolog.schemas.topics import FEEDBACK, MEMORIES
+from mnemolog.schemas.topics import CONTEXT, FEEDBACK, MEMORIES
 
 Row: TypeAlias = dict[str, Any]
 """One row of a view: column → value. `vector` is a float32 array of shape [dim], or None."""
@@ -32,6 +33,8 @@ CHANGE = pa.struct(
         pa.field("reason", pa.string()),
     ]
 )
+
+LINK = pa.struct([pa.field("target", pa.string()), pa.field("relation", pa.string())])
 
 _GUARD = [
     pa.field("pk", pa.string(), nullable=False),
@@ -69,10 +72,18 @@ MEMORY_FIELDS = [
     pa.field("repeats", pa.list_(pa.string())),
     pa.field("terms", pa.string()),
     pa.field("embed_error", pa.string()),
+    pa.field("detail", pa.string()),
+    *(pa.field(name, pa.float64() if name in NUMBERS else pa.string()) for name in COLUMNS),
+    pa.field("valid_from", TIME),
+    pa.field("valid_to", TIME),
+    pa.field("sources", pa.list_(pa.string())),
+    pa.field("links", pa.list_(LINK)),
+    pa.field("connected", pa.bool_()),
 ]
 """`successor` is the pk of the memory that superseded this one, `slot` the key it holds while active,
 `origin` the fingerprint of the content as remembered, `repeats` the ids of events that only said it again,
-`terms` the analyzed words, joined by spaces."""
+`terms` the analyzed words, joined by spaces. `detail` is all that a structured kind says, as JSON, and its
+scalar fields have columns; `connected` says that the row has, or once had, edges in the graph."""
 
 USAGE_FIELDS = [
     *_GUARD,
@@ -89,7 +100,79 @@ USAGE_FIELDS = [
 and the ids of the `events` that said so."""
 
 
-TABLES: Mapping[str, str] = {"memories": MEMORIES, "usage": FEEDBACK}
+USEFULNESS_FIELDS = [
+    *_GUARD,
+    pa.field("id", pa.string()),
+    pa.field("memory_pk", pa.string()),
+    pa.field("recall_id", pa.string()),
+    pa.field("place", pa.int64()),
+    pa.field("query_type", pa.string()),
+    pa.field("shape", pa.list_(pa.string())),
+    pa.field("feature_set", pa.string()),
+    pa.field("features", pa.list_(pa.float32())),
+    pa.field("rating", pa.int64()),
+    pa.field("events", pa.list_(pa.string())),
+    pa.field("sum", pa.int64()),
+    pa.field("count", pa.int64()),
+    pa.field("evidence", pa.int64()),
+    pa.field("gain", pa.float64()),
+    pa.field("served", pa.bool_()),
+]
+"""Three sorts of rows: one a (recall, memory) that was shown, with its `rating` in thousandths once there is
+one; one a (query type, shape), a link, with the `sum` of ratings in thousandths and their `count`; and the model,
+whose weights are its `features`."""
+
+
+EDGE = pa.struct(
+    [
+        pa.field("form", pa.string()),
+        pa.field("relation", pa.string()),
+        pa.field("source", pa.string()),
+        pa.field("target", pa.string()),
+        pa.field("confidence", pa.float64()),
+        pa.field("reward", pa.float64()),
+    ]
+)
+
+EDGES_FIELDS = [
+    *_GUARD,
+    pa.field("id", pa.string()),
+    pa.field("kind", pa.string()),
+    pa.field("policy", pa.string()),
+    pa.field("expires_at", TIME),
+    pa.field("valid_from", TIME),
+    pa.field("valid_to", TIME),
+    pa.field("superseded", pa.bool_()),
+    pa.field("edges", pa.list_(EDGE)),
+]
+"""One row a memory that has edges in the graph, or once had: all of them, and what says when they show."""
+
+CONTEXT_FIELDS = [
+    *_GUARD,
+    pa.field("tier", pa.string()),
+    pa.field("agent_id", pa.string()),
+    pa.field("thread_id", pa.string()),
+    pa.field("key", pa.string()),
+    pa.field("origin", pa.string()),
+    pa.field("value", pa.string()),
+    pa.field("revision", pa.string()),
+    pa.field("set_expires_at", TIME),
+    pa.field("expires_at", TIME),
+    pa.field("ttl_seconds", pa.float64()),
+    pa.field("occurred_at", TIME),
+    pa.field("recorded_at", TIME),
+]
+"""One row an entry, and one a source of counts, in the tier "counts". `value` is JSON. `revision` is the event that
+gave it, `set_expires_at` what that one said, which holds again after a renewal that speaks of another revision."""
+
+
+TABLES: Mapping[str, str] = {
+    "memories": MEMORIES,
+    "context": CONTEXT,
+    "edges": MEMORIES,
+    "usage": FEEDBACK,
+    "usefulness": FEEDBACK,
+}
 """Table → the one topic that feeds it."""
 
 
@@ -97,6 +180,21 @@ def memories_schema(dim: int | None) -> pa.Schema:
     """Columns of the memories view; `vector` (float32 [dim]) only where there is an embedder."""
     vector = [] if dim is None else [pa.field("vector", pa.list_(pa.float32(), dim))]
     return pa.schema(MEMORY_FIELDS + vector)
+
+
+def usefulness_schema() -> pa.Schema:
+    """Columns of the usefulness view."""
+    return pa.schema(USEFULNESS_FIELDS)
+
+
+def edges_schema() -> pa.Schema:
+    """Columns of the edges view."""
+    return pa.schema(EDGES_FIELDS)
+
+
+def context_schema() -> pa.Schema:
+    """Columns of the context view."""
+    return pa.schema(CONTEXT_FIELDS)
 
 
 def usage_schema() -> pa.Schema:
@@ -115,6 +213,21 @@ def outcome_pk(namespace: Namespace, recall_id: str, memory_id: str) -> str:
     An encoded namespace has no `@`, so this is never the key of a memory.
     """
     return f"@outcome|{encode_namespace(namespace)}|{len(recall_id)}|{recall_id}|{memory_id}"
+
+
+def shown_pk(namespace: Namespace, recall_id: str, memory_id: str) -> str:
+    """The primary key of one memory as one recall showed it."""
+    return f"@shown|{encode_namespace(namespace)}|{len(recall_id)}|{recall_id}|{memory_id}"
+
+
+def link_pk(namespace: Namespace, query_type: str, shape: str) -> str:
+    """The primary key of what is known of memories of one shape, asked for with one type of query."""
+    return f"@link|{encode_namespace(namespace)}|{len(query_type)}|{query_type}|{shape}"
+
+
+def model_pk(namespace: Namespace) -> str:
+    """The primary key of the usefulness model."""
+    return f"@model|{encode_namespace(namespace)}"
 
 
 def event_pk(event: Envelope) -> str:

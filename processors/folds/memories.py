@@ -12,27 +12,41 @@ from mnemolog.processors.folds.forgetting import (
     forget,
     forget_scope,
 )
+from mnemolog.processors.folds.linking import relink
 from mnemolog.processors.folds.memory_rows import marked, repeated, seen, stamped, superseded
 from mnemolog.processors.folds.port import Selection, Stamp
 from mnemolog.schemas import events as ev
 from mnemolog.schemas import topics
 from mnemolog.schemas.analysis import analyze
+from mnemolog.schemas.details import columns_of, dump_detail
 from mnemolog.schemas.events import Event
 from mnemolog.schemas.namespaces import encode_namespace
 from mnemolog.schemas.rows import Row, Rows, embed_text, event_pk, memory_pk, slot_of
 
-_CONTENT = ("text", "kind", "importance", "key", "author", "source", "pinned", "expires_at")
+_Targeted = ev.MemoryUpdated | ev.MemorySuperseded | ev.MemoriesLinked | ev.MemoriesUnlinked
+_CONTENT = (
+    "text",
+    "kind",
+    "importance",
+    "key",
+    "author",
+    "source",
+    "pinned",
+    "expires_at",
+    "valid_from",
+    "valid_to",
+)
 
 
 class MemoriesFold:
-    """One row a memory, with what supersedes it and the history of its changes.
+    """One row a memory, with what supersedes it, its links, and the history of its changes.
 
     Retries are harmless: an event id that the row has seen changes nothing, and a memory remembered again
     under its id with the same content stays as it is. With other content it is put anew.
     """
 
     name = "memories"
-    version = 1
+    version = 2
     topic = topics.MEMORIES
 
     def affects(self, event: Event, rows: Rows) -> Selection:
@@ -40,7 +54,7 @@ class MemoriesFold:
         match event:
             case ev.MemoryRemembered():
                 return _affected_by_remembered(event)
-            case ev.MemoryUpdated():
+            case ev.MemoryUpdated() | ev.MemoriesLinked() | ev.MemoriesUnlinked():
                 return _by_pk(memory_pk(event.namespace, event.memory_id), event_pk(event))
             case ev.MemorySuperseded():
                 return _affected_by_superseded(event, rows)
@@ -55,7 +69,7 @@ class MemoriesFold:
         match event:
             case ev.MemoryRemembered():
                 return _remember(rows, event, stamp)
-            case ev.MemoryUpdated() | ev.MemorySuperseded():
+            case _ if isinstance(event, _Targeted):
                 return _once(rows, event, stamp)
             case ev.MemoryForgotten():
                 return forget(rows, event, stamp)
@@ -134,6 +148,8 @@ def _new_row(known: Row | None, event: ev.MemoryRemembered, stamp: Stamp, origin
         "repeats": known["repeats"] if known else [],
         "embed_error": None,
         "vector": None,
+        "links": [],
+        "connected": known["connected"] if known else None,
     }
     return stamped(_indexed(row), event, stamp)
 
@@ -157,7 +173,8 @@ def _content(event: ev.MemoryRemembered) -> Row:
     content: Row = {name: getattr(event, name) for name in _CONTENT}
     content["tags"] = list(event.tags)
     content["metadata"] = _canonical(event.metadata)
-    return content
+    content["sources"] = list(event.sources)
+    return content | {"detail": dump_detail(event.detail)} | columns_of(event.detail)
 
 
 def _same_content(known: Row, event: ev.MemoryRemembered) -> bool:
@@ -185,13 +202,16 @@ def _reindexed(known: Row, row: Row) -> Row:
     return _indexed({**row, "vector": None, "embed_error": None})
 
 
-def _once(rows: Rows, event: ev.MemoryUpdated | ev.MemorySuperseded, stamp: Stamp) -> dict[str, Row]:
+def _once(rows: Rows, event: _Targeted, stamp: Stamp) -> dict[str, Row]:
     if event_pk(event) in rows:
         return {}
-    if isinstance(event, ev.MemoryUpdated):
-        changed = _update(rows, event, stamp)
-    else:
-        changed = _supersede(rows, event, stamp)
+    match event:
+        case ev.MemoryUpdated():
+            changed = _update(rows, event, stamp)
+        case ev.MemorySuperseded():
+            changed = _supersede(rows, event, stamp)
+        case _:
+            changed = relink(rows, event, stamp)
     return marked(changed, rows, [memory_pk(event.namespace, event.memory_id)], event, stamp)
 
 
@@ -205,6 +225,9 @@ def _update(rows: Rows, event: ev.MemoryUpdated, stamp: Stamp) -> dict[str, Row]
         changes["tags"] = list(changes["tags"])
     if "metadata" in changes:
         changes["metadata"] = _canonical(changes["metadata"])
+    if "detail" in changes:
+        detail = event.changes["detail"]
+        changes |= {"detail": dump_detail(detail), **columns_of(detail)}
     row = {**known, **changes, "updated_at": event.occurred_at}
     return {pk: stamped(_reindexed(known, row), event, stamp, event.reason)}
 

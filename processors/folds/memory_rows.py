@@ -9,7 +9,7 @@ from mnemolog.schemas.events import Event
 from mnemolog.schemas.namespaces import encode_namespace
 from mnemolog.schemas.rows import MEMORY_FIELDS, Row, Rows, event_pk
 
-_KEPT_BY_TOMBSTONES = frozenset({"pk", "namespace", "id", "history", "repeats"})
+_KEPT_BY_TOMBSTONES = frozenset({"pk", "namespace", "id", "history", "repeats", "connected"})
 
 
 def seen(row: Row, event: Event) -> bool:
@@ -33,7 +33,14 @@ def stamped(row: Row, event: Event, stamp: Stamp, reason: str | None = None) -> 
         "agent_id": event.agent_id,
         "reason": reason,
     }
-    return {**row, "history": [*row["history"], change], "_off": stamp.offset, "_fill": 0}
+    history = [*row["history"], change]
+    return {**row, "connected": _connected(row), "history": history, "_off": stamp.offset, "_fill": 0}
+
+
+def _connected(row: Row) -> bool | None:
+    """Whether the row has, or once had, edges in the graph: so that theirs is found to be replaced."""
+    has_edges = row["detail"] is not None or bool(row["sources"]) or bool(row["links"])
+    return has_edges or row["connected"]
 
 
 def superseded(

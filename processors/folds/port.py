@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, TypeAlias
+
+from typing_extensions import TypeIs
 
 from mnemolog.schemas.events import Event
 from mnemolog.schemas.filters import Node
@@ -61,3 +63,42 @@ class Fold(Protocol):
         `rows` holds every row that `affects` named and that exists, tombstones included. A forgotten row
         becomes a tombstone: content gone, `deleted` true.
         """
+
+
+class Projection(Protocol):
+    """A pure view of another table, row by row: its rows follow the rows of the table `base`.
+
+    So it also follows what events do to rows that they do not name, such as forgetting by a filter.
+    """
+
+    @property
+    def name(self) -> str:
+        """The table's name."""
+
+    @property
+    def version(self) -> int:
+        """Counts up when the same rows give other rows."""
+
+    @property
+    def topic(self) -> str:
+        """The topic that feeds the base table."""
+
+    @property
+    def base(self) -> str:
+        """The name of the fold whose table it follows."""
+
+    def row(self, base: Row) -> Row | None:
+        """The row that stands for one of the base table, under the same `pk`, `namespace` and `_off`.
+
+        None where there never was one. A row that has no more to say is a tombstone: the answer must depend
+        on nothing but `base`, so that it does not matter which of its earlier states were seen.
+        """
+
+
+View: TypeAlias = Fold | Projection
+"""What keeps a table."""
+
+
+def is_projection(view: View) -> TypeIs[Projection]:
+    """Whether a view follows another one."""
+    return hasattr(view, "base")

@@ -24,7 +24,7 @@ import mnemolog
 from mnemolog.processors.generations import read_contents
 from mnemolog.processors.inline import InlineRunner
 from mnemolog.processors.replay import replay
-from mnemolog.processors.shards import FOLDS
+from mnemolog.processors.shards import FED_TOPICS, VIEWS
 from mnemolog.producers.clock import utc_now
 from mnemolog.producers.commands import Commands
 from mnemolog.producers.embedded import EmbeddedLog
@@ -51,8 +51,8 @@ def inline(log: EmbeddedLog, views: Views) -> InlineRunner:
 
 def rows_of(views: Views, generation: str) -> dict[str, dict[str, Row]]:
     shard = views.shard(generation, 0)
-    tables = {fold.topic: LanceTable.open(shard, fold.name, fold.topic, 0) for fold in FOLDS}
-    return {topic: snapshot(table.scan()) for topic, table in tables.items()}
+    tables = {view.name: LanceTable.open(shard, view.name, view.topic, 0) for view in VIEWS}
+    return {name: snapshot(table.scan()) for name, table in tables.items()}
 
 
 @examples(8)
@@ -87,12 +87,12 @@ def test_any_batching_and_redelivery_give_the_same_tables(steps: list[Step], dat
         log.append(to_records(steps))
         runner = inline(log, views)
         writer = runner._writer(0)
-        for fold in FOLDS:
-            end = log.end_offsets(fold.topic)[0]
-            while (done := writer.next_offset(fold.topic)) < end:
+        for topic in FED_TOPICS:
+            end = log.end_offsets(topic)[0]
+            while (done := writer.next_offset(topic)) < end:
                 start = data.draw(st.integers(0, done), label="from")
                 size = data.draw(st.integers(done - start + 1, end - start), label="size")
-                writer.apply(fold.topic, log.read(fold.topic, 0, start, size))
+                writer.apply(topic, log.read(topic, 0, start, size))
         assert rows_of(views, views.current().generation) == one_by_one(steps).snapshot()
 
 
@@ -106,7 +106,7 @@ def test_a_replay_reuses_only_the_vectors_of_the_same_texts() -> None:
         inline(log, views).catch_up()
         log.append([record for event in later for record in encode(event)])
         generation = replay(log, views, EMBEDDER).manifest.generation
-        rows = rows_of(views, generation)[MEMORIES]
+        rows = rows_of(views, generation)["memories"]
     vectors = {row["text"]: row["vector"] for row in rows.values()}
     assert vectors == {text: EMBEDDER.embed([text])[0].tobytes() for text in ("stays", "another text")}
 

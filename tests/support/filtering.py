@@ -9,6 +9,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from mnemolog.schemas.details import COLUMNS
+from mnemolog.schemas.details import NUMBERS as DETAIL_NUMBERS
 from mnemolog.schemas.filters import FIELDS, OPERATORS
 from mnemolog.schemas.rows import MEMORY_FIELDS, Row
 
@@ -83,6 +85,9 @@ def random_row(pick: Random, pk: str) -> Row:
         "pinned": pick.random() < 0.5,
         "expires_at": maybe(TIMES),
         "superseded_by": maybe(STRINGS),
+        "valid_from": maybe(TIMES),
+        "valid_to": maybe(TIMES),
+        **{name: maybe(unit) if name in DETAIL_NUMBERS else maybe(STRINGS) for name in COLUMNS},
         "history": [],
     }
 

@@ -33,6 +33,16 @@ FILTERS: list[dict[str, Any]] = [
     {"metadata.n": 1},
     {"key": {"exists": True}, "OR": [{"text": "tea"}, {"tags": []}]},
     {"expires_at": {"exists": True}},
+    {"subject": "Al"},
+    {"OR": [{"reward": {"lt": 0}}, {"confidence": {"lte": 0.5}}]},
+]
+DETAILS: list[dict[str, Any] | None] = [
+    {"form": "triple", "subject": "Al", "predicate": "drinks", "object": "tea", "confidence": 0.5},
+    {"form": "triple", "subject": "Al", "predicate": "drinks", "object": "咖啡"},
+    {"form": "reflection", "content": "tea", "lesson": "ask", "source_episode": "a"},
+    {"form": "reward", "state": "thirsty", "action": "drink", "reward": -1, "next_state": "awake"},
+    {"form": "episode", "outcome": "success"},
+    *[None] * 5,
 ]
 
 
@@ -71,6 +81,7 @@ def _some(values: Sequence[str], least: int = 0) -> st.SearchStrategy[list[str]]
 
 def _drafts() -> st.SearchStrategy[tuple[type[ev.Envelope], dict[str, Any]]]:
     """An event's class and its fields but for its id."""
+    relations = st.sampled_from(["related", "causes"])
     ids, recalls = st.sampled_from(IDS), st.sampled_from([None, "r", "q"])
     remembered = {
         "memory_id": ids,
@@ -82,6 +93,8 @@ def _drafts() -> st.SearchStrategy[tuple[type[ev.Envelope], dict[str, Any]]]:
         "metadata": st.sampled_from([{}, {"n": 1}]),
         "expires_at": st.one_of(st.none(), st.none(), st.none(), _times()),
         "author": st.sampled_from([None, "Al"]),
+        "detail": st.sampled_from(DETAILS),
+        "sources": st.sampled_from([[], [], ["b", "c"]]),
     }
     changes: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
         [
@@ -90,12 +103,16 @@ def _drafts() -> st.SearchStrategy[tuple[type[ev.Envelope], dict[str, Any]]]:
             {"tags": []},
             {"importance": None},
             {"author": None, "tags": ["y"]},
+            {"detail": DETAILS[0], "valid_from": START},
+            {"detail": None},
         ]
     )
     kinds: list[tuple[int, type[ev.Envelope], dict[str, st.SearchStrategy[Any]]]] = [
         (9, ev.MemoryRemembered, remembered),
         (2, ev.MemoryUpdated, {"memory_id": ids, "changes": changes}),
         (4, ev.MemorySuperseded, {"memory_id": ids, "by": ids}),
+        (3, ev.MemoriesLinked, {"memory_id": ids, "target_id": ids, "relation": relations}),
+        (1, ev.MemoriesUnlinked, {"memory_id": ids, "target_id": ids, "relation": st.none() | relations}),
         (3, ev.MemoryForgotten, {"memory_ids": _some(IDS, 1)}),
         (1, ev.ScopeForgotten, {"filter": st.sampled_from(FILTERS)}),
         (3, ev.FeedbackGiven, {"recall_id": recalls, "used": _some(IDS), "ignored": _some(IDS)}),

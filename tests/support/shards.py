@@ -6,13 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 from mnemolog.embedders import HashingEmbedder
 from mnemolog.processors.embedding import RowEmbedder
-from mnemolog.processors.folds.memories import MemoriesFold
-from mnemolog.processors.folds.port import Fold
-from mnemolog.processors.folds.usage import UsageFold
 from mnemolog.processors.materialize import Rejected, ShardWriter
-from mnemolog.schemas.ports import ViewTable
+from mnemolog.processors.shards import VIEWS
 from mnemolog.schemas.rows import Row
-from mnemolog.schemas.topics import FEEDBACK, MEMORIES
 from mnemolog.storage.memory_table import MemoryTable
 from support.folding import snapshot
 from support.histories import Step, to_stored
@@ -25,10 +21,10 @@ class CrashError(Exception):
 
 
 class Shard:
-    """Two tables that outlive their writers, and a countdown to the next crash."""
+    """The tables of all views, which outlive their writers, and a countdown to the next crash."""
 
     def __init__(self) -> None:
-        self.tables = {MEMORIES: CrashingTable(self.step), FEEDBACK: CrashingTable(self.step)}
+        self.tables = {view.name: CrashingTable(self.step) for view in VIEWS}
         self.deadletters: list[tuple[str, int]] = []
         self.steps_left = 1_000_000
 
@@ -47,14 +43,16 @@ class Shard:
 
     def writer(self) -> ShardWriter:
         """A writer as a process makes it when it starts."""
-        views: list[tuple[Fold, ViewTable]] = [
-            (MemoriesFold(), self.tables[MEMORIES]),
-            (UsageFold(), self.tables[FEEDBACK]),
-        ]
+        views = [(view, self.tables[view.name]) for view in VIEWS]
         return ShardWriter(views, RowEmbedder(EMBEDDER), self.keep)
 
+    def applied(self, topic: str) -> int:
+        """The first offset of a topic that some view still needs."""
+        return min(self.tables[view.name].applied() for view in VIEWS if view.topic == topic)
+
     def snapshot(self) -> dict[str, dict[str, Row]]:
-        return {topic: snapshot(table.scan()) for topic, table in self.tables.items()}
+        """Table → its rows."""
+        return {name: snapshot(table.scan()) for name, table in self.tables.items()}
 
 
 class CrashingTable(MemoryTable):

@@ -14,7 +14,7 @@ from typing import Any
 
 from mnemolog.processors.embedding import RowEmbedder
 from mnemolog.processors.materialize import Rejected, ShardWriter
-from mnemolog.processors.shards import FED_TOPICS, FOLDS, open_tables
+from mnemolog.processors.shards import FED_TOPICS, VIEWS, open_tables
 from mnemolog.schemas.errors import ViewError
 from mnemolog.schemas.ports import Embedder, Log
 from mnemolog.schemas.rows import Row
@@ -115,12 +115,12 @@ def folded(log: Log, embedder: Embedder | None = None) -> Shards:
     """What the rows must be: the whole log, folded in memory."""
     found: Shards = {}
     for number in range(log.partitions(FED_TOPICS[0])):
-        tables = [(fold, MemoryTable()) for fold in FOLDS]
+        tables = [(view, MemoryTable()) for view in VIEWS]
         rejected: list[Rejected] = []
         writer = ShardWriter(tables, RowEmbedder(embedder) if embedder else None, rejected.extend)
         for topic in FED_TOPICS:
             writer.apply(topic, log.read(topic, number, 0, 1_000_000))
-        found |= {(fold.name, number): snapshot(table.scan()) for fold, table in tables}
+        found |= {(view.name, number): snapshot(table.scan()) for view, table in tables}
     return found
 
 

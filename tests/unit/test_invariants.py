@@ -12,15 +12,14 @@ from support.shards import after_each, one_by_one
 from mnemolog.schemas import events as ev
 from mnemolog.schemas.namespaces import decode_namespace
 from mnemolog.schemas.rows import Row, memory_pk
-from mnemolog.schemas.topics import FEEDBACK, MEMORIES
 
 Rows = dict[str, Row]
-MAY_STAY = {"pk", "namespace", "id", "history", "repeats", "deleted", "_off", "_fill"}
+MAY_STAY = {"pk", "namespace", "id", "history", "repeats", "deleted", "connected", "_off", "_fill"}
 
 
 def views(steps: list[Step]) -> tuple[Rows, Rows]:
     snapshot = one_by_one(steps).snapshot()
-    return snapshot[MEMORIES], snapshot[FEEDBACK]
+    return snapshot["memories"], snapshot["usage"]
 
 
 def live(rows: Rows) -> Rows:
@@ -31,7 +30,7 @@ def live(rows: Rows) -> Rows:
 @given(steps=histories(30) | quarrels_over_a_key())
 def test_a_key_has_one_active_memory_and_successors_lead_to_an_end(steps: list[Step]) -> None:
     for shard in after_each(steps):
-        memories = live(shard.snapshot()[MEMORIES])
+        memories = live(shard.snapshot()["memories"])
         slots = Counter(row["slot"] for row in memories.values() if "slot" in row)
         assert not slots or max(slots.values()) == 1
         for row in memories.values():

@@ -61,7 +61,7 @@ def test_redelivery_from_any_earlier_offset_changes_nothing(steps: list[Step], d
     """E1, F16: also to another writer, with one foot in what is applied and one in what is not."""
     shard = Shard()
     for topic, records in to_stored(steps).items():
-        while (done := shard.tables[topic].applied()) < len(records):
+        while (done := shard.applied(topic)) < len(records):
             start = data.draw(st.integers(0, done), label="from")
             end = data.draw(st.integers(done + 1, len(records)), label="to")
             shard.writer().apply(topic, records[start:end])
@@ -80,7 +80,7 @@ def test_a_crash_at_any_point_gives_the_same_view(steps: list[Step], data: st.Da
     shard = Shard()
     crashes = 0
     for topic, records in to_stored(steps).items():
-        while (done := shard.tables[topic].applied()) < len(records):
+        while (done := shard.applied(topic)) < len(records):
             shard.steps_left = data.draw(st.integers(0, 5), label="steps until the crash")
             try:
                 writer = shard.writer()
@@ -106,7 +106,7 @@ def test_two_writers_that_both_believe_they_own_the_shard_do_no_harm(
         while min(at) < len(records):
             who = data.draw(st.integers(0, 1), label="writer")
             size = data.draw(st.integers(1, len(records)), label="size")
-            start = min(at[who], shard.tables[topic].applied())
+            start = min(at[who], shard.applied(topic))
             if batch := records[start : start + size]:
                 writers[who].apply(topic, batch)
             at[who] += size
@@ -124,7 +124,7 @@ def test_a_gap_is_an_error_and_changes_nothing() -> None:
     shard.writer().apply(MEMORIES, records[:1])
     with pytest.raises(ViewError, match="has applied up to 1"):
         shard.writer().apply(MEMORIES, records[2:])
-    assert shard.tables[MEMORIES].applied() == 1
+    assert shard.applied(MEMORIES) == 1
 
 
 def filler(step: Step) -> Bad:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from support.folding import ALICE, BOB, START, forget, forget_scope, given, remember, supersede, update
 
+from mnemolog.schemas.details import COLUMNS
 from mnemolog.schemas.events import Event
 from mnemolog.schemas.rows import MEMORY_FIELDS
 
@@ -57,6 +58,13 @@ def test_a_remembered_memory_has_every_field() -> None:
         "slot": "acme/alice|drink",
         "embed_error": None,
         "repeats": [],
+        "detail": None,
+        **dict.fromkeys(COLUMNS),
+        "valid_from": None,
+        "valid_to": None,
+        "sources": [],
+        "links": [],
+        "connected": None,
     }
     assert row["terms"].split()[0] == "alic"
     assert "tea" in row["terms"].split()

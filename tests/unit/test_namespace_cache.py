@@ -21,7 +21,6 @@ from mnemolog.schemas.filters import parse_filter
 from mnemolog.schemas.matching import matches
 from mnemolog.schemas.namespaces import encode_namespace
 from mnemolog.schemas.rows import Row, memories_schema
-from mnemolog.schemas.topics import FEEDBACK, MEMORIES
 from mnemolog.storage.arrow import to_arrow
 from mnemolog.storage.memory_table import MemoryTable
 
@@ -32,10 +31,10 @@ NOW = START.timestamp()
 
 def refresh(cache: NamespaceCache, tables: dict[str, Any]) -> None:
     """What a reader does: the rows that changed since, the memories' own rows of the usage view."""
-    usage = [row for row in tables[FEEDBACK].scan() if row["pk"] == row["memory_pk"]]
+    usage = [row for row in tables["usage"].scan() if row["pk"] == row["memory_pk"]]
     ours = [row for row in usage if row["namespace"] == NAMESPACE and row["_off"] >= cache.usage_next_offset]
     cache.upsert_usage(ours)
-    cache.upsert(table_of([row for row in tables[MEMORIES].scan() if is_news(row, cache)]))
+    cache.upsert(table_of([row for row in tables["memories"].scan() if is_news(row, cache)]))
 
 
 def is_news(row: Row, cache: NamespaceCache) -> bool:
@@ -71,7 +70,7 @@ def test_a_cache_that_was_kept_fresh_equals_a_new_one(steps: list[Step], data: s
 
 
 def live_pks(shard: Shard) -> set[str]:
-    return {row["pk"] for row in shard.tables[MEMORIES].select(NAMESPACE)}
+    return {row["pk"] for row in shard.tables["memories"].select(NAMESPACE)}
 
 
 def visible(cache: NamespaceCache, superseded: bool) -> set[str]:
@@ -92,7 +91,7 @@ def test_a_filter_over_a_cache_selects_what_it_means(
     refresh(cache, shard.tables)
     mask = cache.matching(node, cache.visible(float("-inf"), superseded=True))
     selected = {pk for pk, slot in cache.slot_of.items() if mask[slot]}
-    rows = shard.tables[MEMORIES].select(NAMESPACE)
+    rows = shard.tables["memories"].select(NAMESPACE)
     assert selected == {row["pk"] for row in rows if matches(node, row)}
 
 
@@ -103,7 +102,7 @@ def memory(number: int, offset: int, **changes: Any) -> Row:
 def test_a_memory_that_loses_its_use_is_as_old_as_it_was() -> None:
     """The feedback topic may lag: a memory is forgotten, and made again, before its counts go."""
     memories, usage, cache = MemoryTable(), MemoryTable(), NamespaceCache(DIM)
-    tables = {MEMORIES: memories, FEEDBACK: usage}
+    tables = {"memories": memories, "usage": usage}
     memories.commit([memory(0, 0)], 0)
     counts = {"pk": "pk0", "memory_pk": "pk0", "namespace": NAMESPACE, "deleted": False}
     counts |= {"_off": 0, "_fill": 0}
@@ -120,7 +119,7 @@ def test_a_memory_that_loses_its_use_is_as_old_as_it_was() -> None:
 
 def test_late_vectors_are_taken() -> None:
     table, cache = MemoryTable(), NamespaceCache(DIM)
-    tables = {MEMORIES: table, FEEDBACK: MemoryTable()}
+    tables = {"memories": table, "usage": MemoryTable()}
     table.commit([memory(number, 0) for number in range(3)], 0)
     refresh(cache, tables)
     assert not cache.has_vector[: cache.size].any()
@@ -135,7 +134,7 @@ def test_late_vectors_are_taken() -> None:
 def test_hundreds_of_small_refreshes_keep_every_row_in_its_place() -> None:
     """Chunks are put together on the way, and arrays grow."""
     table, cache = MemoryTable(), NamespaceCache(DIM)
-    tables = {MEMORIES: table, FEEDBACK: MemoryTable()}
+    tables = {"memories": table, "usage": MemoryTable()}
     pick = np.random.default_rng(5)
     for offset in range(300):
         number = int(pick.integers(0, 90))
@@ -150,7 +149,7 @@ def test_hundreds_of_small_refreshes_keep_every_row_in_its_place() -> None:
 
 def test_a_cache_of_changes_alone_says_that_it_is_wasteful() -> None:
     table, cache = MemoryTable(), NamespaceCache(DIM)
-    tables = {MEMORIES: table, FEEDBACK: MemoryTable()}
+    tables = {"memories": table, "usage": MemoryTable()}
     for offset in range(1_010):
         table.commit([memory(0, offset)], offset)
         refresh(cache, tables)
@@ -160,7 +159,7 @@ def test_a_cache_of_changes_alone_says_that_it_is_wasteful() -> None:
 
 def test_news_of_tombstones_alone_leave_filters_at_work() -> None:
     table, cache = MemoryTable(), NamespaceCache(DIM)
-    tables = {MEMORIES: table, FEEDBACK: MemoryTable()}
+    tables = {"memories": table, "usage": MemoryTable()}
     for offset in range(3):
         table.commit([memory(0, offset, deleted=offset != 1, kind="fact")], offset)
         refresh(cache, tables)
@@ -180,7 +179,7 @@ def test_an_empty_cache_answers() -> None:
 
 def test_counts_are_of_the_slots_asked_for() -> None:
     table, cache = MemoryTable(), NamespaceCache(DIM)
-    tables = {MEMORIES: table, FEEDBACK: MemoryTable()}
+    tables = {"memories": table, "usage": MemoryTable()}
     table.commit([memory(number, 0, kind=kind) for number, kind in enumerate(["b", "a", "b", "c"])], 0)
     refresh(cache, tables)
     assert cache.counts("kind", np.arange(4)) == {"a": 1, "b": 2, "c": 1}
