@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +13,18 @@ from numpy.typing import NDArray
 from mnemolog.query.scoring.formulas import Floats, idf, saturation
 
 
+class _Postings(NamedTuple):
+    """The documents that hold a term, and how often each does."""
+
+    slots: array[int]
+    counts: array[int]
+
+
 class Postings:
     """Terms of documents in numbered slots. A removed document stays in the lists and is not counted."""
 
     def __init__(self) -> None:
-        self._slots: dict[str, array[int]] = {}
-        self._counts: dict[str, array[int]] = {}
+        self._lists: dict[str, _Postings] = {}
         self._frequency: Counter[str] = Counter()
         self._lengths = array("d")
         self._terms: dict[int, str] = {}
@@ -36,8 +43,11 @@ class Postings:
         self._documents += 1
         self._total_length += len(words)
         for term, count in Counter(words).items():
-            self._slots.setdefault(term, array("q")).append(slot)
-            self._counts.setdefault(term, array("q")).append(count)
+            if term not in self._lists:
+                self._lists[term] = _Postings(array("q"), array("q"))
+            slots, counts = self._lists[term]
+            slots.append(slot)
+            counts.append(count)
             self._frequency[term] += 1
 
     def remove(self, slot: int) -> None:
@@ -58,8 +68,8 @@ class Postings:
         lengths = np.array(self._lengths)
         for term, repeats in Counter(terms).items():
             if self._frequency[term] > 0:
-                slots = np.array(self._slots[term])
-                counts = np.array(self._counts[term], dtype=np.float64)
+                slots = np.array(self._lists[term].slots)
+                counts = np.array(self._lists[term].counts, dtype=np.float64)
                 rarity = idf(self._documents, self._frequency[term])
                 scores[slots] += repeats * rarity * saturation(counts, lengths[slots], mean_length)
         return scores
@@ -75,9 +85,9 @@ class Postings:
         mean_length = max(float(lengths.mean()), 1e-9)
         for term, repeats in Counter(terms).items():
             if self._frequency[term] > 0:
-                slots = np.array(self._slots[term])
+                slots = np.array(self._lists[term].slots)
                 held = groups[slots] >= 0
-                weights = np.array(self._counts[term], dtype=np.float64)[held]
+                weights = np.array(self._lists[term].counts, dtype=np.float64)[held]
                 counts = np.bincount(groups[slots][held], weights=weights, minlength=count).astype(np.float64)
                 rarity = idf(count, int((counts > 0).sum()))
                 scores += repeats * rarity * saturation(counts, lengths, mean_length)
@@ -86,4 +96,4 @@ class Postings:
     @property
     def nbytes(self) -> int:
         """About how much memory the lists hold."""
-        return 300 * len(self._slots) + int(16 * self._total_length) + self._text_bytes
+        return 300 * len(self._lists) + int(16 * self._total_length) + self._text_bytes
