@@ -37,11 +37,12 @@ class Memory(Writing, Forgetting, Recalling, Reading):
         """A handle on another namespace of the same log and views, which costs next to nothing.
 
         It shares this handle's connections and caches, so it ends when this one is closed; closing it leaves
-        this one open. `agent_id` and `thread_id` are this handle's unless given.
+        this one open. All handles made so see each other's writes in the same namespace at once. `agent_id`
+        and `thread_id` are this handle's unless given.
         """
         self._session.check_open()
         commands = self._commands.at(make_namespace(namespace), agent_id, thread_id)
-        return Memory(self._session.branch(), self._queries.at(commands.namespace), commands)
+        return Memory(self._session.at(commands.namespace), self._queries.at(commands.namespace), commands)
 
     def close(self) -> None:
         """Release the log and the views. What was written stays; the views follow at the next open."""

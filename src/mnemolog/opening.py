@@ -81,7 +81,7 @@ def open(  # noqa: A001 the public name
         return runner.wait_for_progress(at.topic, at.partition, at.offset, timeout)
 
     queries = Queries(ViewReader(views, cache_bytes), commands.namespace, model, clock, new_id, weights)
-    session = LogSession(log, waiter, wait_seconds, close)
+    session = LogSession(log, waiter, wait_seconds, close, commands.namespace)
     session.expect(_ends(log))
     return Memory(session, queries, commands)
 
@@ -124,7 +124,8 @@ def connect(
     log = KafkaLog(kafka)
     reader = ViewReader(Views(root), cache_bytes)
     queries = Queries(reader, commands.namespace, model, clock, new_id, weights)
-    return Memory(LogSession(log, _polling(reader), wait_seconds, log.close), queries, commands)
+    session = LogSession(log, _polling(reader), wait_seconds, log.close, commands.namespace)
+    return Memory(session, queries, commands)
 
 
 def _ends(log: Log) -> list[Position]:

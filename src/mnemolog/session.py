@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from mnemolog.own_writes import OwnWrites
 from mnemolog.schemas.checks import check_seconds
 from mnemolog.schemas.codec import encode
 from mnemolog.schemas.errors import ClosedError, WaitTimeoutError
 from mnemolog.schemas.events import Envelope
+from mnemolog.schemas.namespaces import Namespace
 from mnemolog.schemas.positions import Position, parse_position
 from mnemolog.schemas.records import Record
 from mnemolog.schemas.topics import check_topic
@@ -24,7 +25,7 @@ DEFAULT_WAIT_SECONDS = 30.0
 
 
 class LogSession:
-    """One handle's way to the log. It remembers what it wrote until the views have it. Threads may share it.
+    """One handle's way to the log. What it wrote its reads wait for. Threads may share it.
 
     `wait_seconds` bounds how long `settle` waits; `on_close` releases what the handle owns.
 
@@ -32,25 +33,31 @@ class LogSession:
         InvalidInputError: `wait_seconds` is no time to wait.
     """
 
-    def __init__(self, log: Log, waiter: Waiter, wait_seconds: float, on_close: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        log: Log,
+        waiter: Waiter,
+        wait_seconds: float,
+        on_close: Callable[[], None],
+        namespace: Namespace,
+    ) -> None:
         self.log = log
         self._waiter = waiter
         self._wait_seconds = check_seconds("wait_seconds", wait_seconds)
         self._on_close = on_close
-        self._written: dict[tuple[str, int], int] = {}
-        self._lock = threading.Lock()
+        self._namespace = namespace
+        self._written = OwnWrites()
         self._closed = False
         self._parent: LogSession | None = None
 
-    def branch(self) -> LogSession:
-        """A session of another handle on the same log: it ends with this one, and ending it releases nothing.
+    def at(self, namespace: Namespace) -> LogSession:
+        """A session on another namespace of the same log. It ends with this one; ending it releases nothing.
 
-        It waits for what this one has still to wait for, and from then on for its own writes only.
+        All that come of one session know what any of them wrote: a namespace's reads wait for its writes.
         """
-        other = LogSession(self.log, self._waiter, self._wait_seconds, lambda: None)
+        other = LogSession(self.log, self._waiter, self._wait_seconds, lambda: None, namespace)
+        other._written = self._written
         other._parent = self
-        with self._lock:
-            other._written.update(self._written)
         return other
 
     def close(self) -> None:
@@ -73,15 +80,12 @@ class LogSession:
         """Append records; their positions."""
         self.check_open()
         positions = self.log.append(records)
-        self.expect(positions)
+        self._written.add(positions, self._namespace)
         return positions
 
     def expect(self, positions: Iterable[Position]) -> None:
-        """Let the next `settle` wait for these too."""
-        with self._lock:
-            for position in positions:
-                place = (position.topic, position.partition)
-                self._written[place] = max(self._written.get(place, -1), position.offset)
+        """Let the next `settle` wait for these too, whatever its namespace."""
+        self._written.add(positions, None)
 
     def wait(self, position: Position | str, timeout: float) -> None:
         """Wait until the views have applied `position`.
@@ -102,13 +106,9 @@ class LogSession:
     def settle(self, after: Position | str | None = None) -> None:
         """Wait for what this handle wrote, and for `after`."""
         self.check_open()
-        with self._lock:
-            written = list(self._written.items())
-        for place, offset in written:
-            self.wait(Position(*place, offset), self._wait_seconds)
-            with self._lock:
-                if self._written.get(place) == offset:
-                    del self._written[place]
+        for position in self._written.of(self._namespace):
+            self.wait(position, self._wait_seconds)
+            self._written.shown(position, self._namespace)
         if after is not None:
             self.wait(after, self._wait_seconds)
 

@@ -27,6 +27,9 @@ def test_each_handle_sees_its_own_writes_and_only_its_namespace(store: Store, me
 def test_what_another_handle_wrote_is_there(store: Store, mem: Memory) -> None:
     mem.remember("written before")
     assert texts(mem.at(mem.namespace).list().items) == ["written before"]
+    for number in range(3):
+        mem.at((store.prefix, "bob")).remember(f"note {number}")
+    assert mem.at((store.prefix, "bob")).list().total == 3
     apart = store.open("elsewhere").remember("written apart")
     assert texts(mem.at((store.prefix, "elsewhere")).list(after=apart.position).items) == ["written apart"]
 
