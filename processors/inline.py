@@ -113,10 +113,11 @@ class InlineRunner:
     def _catch_up_partition(self, topic: str, partition: int, end: int) -> int:
         count = 0
         while self._next(topic, partition) < end and not self._stopping.is_set():
-            records = self._log.read(topic, partition, self._next(topic, partition), BATCH)
+            start = self._next(topic, partition)
+            records = self._log.read(topic, partition, start, BATCH)
             if not records:
                 break
-            self._writer(partition).apply(topic, records)
+            self._writer(partition).apply(topic, records, since=start)
             self._note(topic, partition, records[-1].position.offset + 1)
             count += len(records)
         return count

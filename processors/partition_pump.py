@@ -25,6 +25,9 @@ EMBEDDED_BATCH = 128
 LINGER_SECONDS = 0.02
 """How long the first record of a batch waits for others: fewer commits, and so fewer files to read."""
 
+MAX_RUNS = 4
+"""Runs of records without a gap between them that are committed one by one."""
+
 HOLD_ABOVE = 4_000
 RELEASE_BELOW = 2_000
 
@@ -190,7 +193,7 @@ class PartitionPump:
         closing.cancel()
 
     def _advance(self, records: Sequence[StoredRecord]) -> None:
-        for run in runs(records, self._next):
+        for run in self._whole_runs(records):
             self._catch_up(run[0].position.offset)
             for start in range(0, len(run), self._batch):
                 if not self._closing.is_set():
@@ -198,13 +201,24 @@ class PartitionPump:
         self._catch_up(self._end)
         self._end = 0
 
+    def _whole_runs(self, records: Sequence[StoredRecord]) -> list[list[StoredRecord]]:
+        """The runs, unless there are many: then they are left to one read of the log, in whole batches.
+
+        A compacted topic has gaps everywhere, and a commit for each run would be slow.
+        """
+        found = list(runs(records, self._next))
+        if len(found) > MAX_RUNS:
+            self._catch_up(records[-1].position.offset + 1)
+            return []
+        return found
+
     def _catch_up(self, end: int) -> None:
         while self._next < end and not self._closing.is_set():
             read = self._log.read(*self.source, self._next, min(self._batch, end - self._next))
             missed = [record for record in read if record.position.offset < end]
             if not missed:
                 return
-            logger.info("%s/%d: read %d records that were not brought", *self.source, len(missed))
+            logger.info("%s/%d: read %d records from the log", *self.source, len(missed))
             self._write(missed)
 
     def _write(self, records: Sequence[StoredRecord]) -> None:

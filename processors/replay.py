@@ -115,7 +115,7 @@ class _Run:
             records = self._log.read(topic, partition, offset, BATCH)
             if not records:
                 break
-            writer.apply(topic, records)
+            writer.apply(topic, records, since=offset)
             offset = records[-1].position.offset + 1
             self.applied += len(records)
             if self._on_progress is not None:

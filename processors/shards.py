@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from mnemolog.processors.embedding import RowEmbedder
 from mnemolog.processors.folds.context import ContextFold
 from mnemolog.processors.folds.edges import EdgesProjection
+from mnemolog.processors.folds.context import ContextFold
 from mnemolog.processors.folds.memories import MemoriesFold
 from mnemolog.processors.folds.port import Fold, View
 from mnemolog.processors.folds.usage import UsageFold
@@ -16,7 +17,7 @@ from mnemolog.processors.folds.usefulness import UsefulnessFold
 from mnemolog.processors.materialize import OnRejected, ShardWriter
 from mnemolog.schemas.analysis import ANALYZER_VERSION
 from mnemolog.schemas.errors import ViewError
-from mnemolog.schemas.rows import (
+from mnemolog.schemas.rows import context_schema, (
     context_schema,
     edges_schema,
     memories_schema,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import Enum
 from typing import Any, Final, TypeAlias
 
 from mnemolog.producers.clock import utc_now
+from mnemolog.producers.expiry import expiry_after
 from mnemolog.producers.ids import derived_id, new_id
 from mnemolog.schemas import events as ev
 from mnemolog.schemas.checks import check_string
@@ -237,14 +237,7 @@ class Commands:
         return None if ttl_seconds is None else self._after(ttl_seconds)
 
     def _after(self, ttl_seconds: float) -> datetime:
-        number = isinstance(ttl_seconds, int | float) and not isinstance(ttl_seconds, bool)
-        if not (number and 0 < ttl_seconds < math.inf):
-            message = f"ttl_seconds: it must be a finite number of seconds over 0, not {ttl_seconds!r}"
-            raise InvalidInputError(message, field="ttl_seconds")
-        try:
-            return self.clock() + timedelta(seconds=ttl_seconds)
-        except OverflowError:
-            raise InvalidInputError("ttl_seconds: the year would be over 9999", field="ttl_seconds") from None
+        return expiry_after(self.clock(), ttl_seconds)
 
 
 def _build(event_class: type[ev.EventT], **values: Any) -> ev.EventT:

@@ -33,7 +33,10 @@ _ENDS = (
     ' SELECT number, coalesce((SELECT "offset" + 1 FROM records WHERE topic = ?1 AND "partition" = number'
     ' ORDER BY "offset" DESC LIMIT 1), 0) FROM every'
 )
-_LATEST = 'SELECT latest FROM records WHERE topic = ? AND "partition" = ? AND "offset" = ?'
+_LATEST = (
+    'SELECT "offset", latest FROM records'
+    ' WHERE topic = ? AND "partition" = ? AND "offset" >= ? ORDER BY "offset" LIMIT 1'
+)
 
 _CHUNK = 500
 
@@ -160,8 +163,8 @@ class EmbeddedLog:
             low, high = 0, _tail(connection, topic, partition).offset
             while low < high:
                 middle = (low + high) // 2
-                (latest,) = connection.execute(_LATEST, (topic, partition, middle)).fetchone()
-                low, high = (low, middle) if latest >= timestamp else (middle + 1, high)
+                at, latest = connection.execute(_LATEST, (topic, partition, middle)).fetchone()
+                low, high = (low, middle) if latest >= timestamp else (at + 1, high)
         return low
 
     def close(self) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from mnemolog.query.context_reader import ContextReader
 from mnemolog.query.namespace_cache import NamespaceCache
 from mnemolog.schemas.errors import ViewError, ViewMissingError
 from mnemolog.schemas.namespaces import Namespace, encode_namespace
@@ -45,6 +46,7 @@ class ViewReader:
         self._reading: Manifest | None = None
         self._tables: dict[tuple[str, int, str], LanceTable] = {}
         self._entries: OrderedDict[tuple[str, Namespace], _Entry] = OrderedDict()
+        self.contexts = ContextReader(self.shard_table)
 
     def manifest(self) -> Manifest:
         """What the generation that is read was built with: the live one.
@@ -83,6 +85,15 @@ class ViewReader:
                 self._tables = {at: one for at, one in self._tables.items() if at[0] in kept}
                 self._tables[place] = table
             return self._tables[place]
+
+    def shard_table(self, name: str, namespace: Namespace) -> tuple[str, LanceTable]:
+        """The table `name` in the shard of a namespace, and the generation that it is of.
+
+        Raises:
+            ViewMissingError: nothing was applied to that shard yet.
+        """
+        manifest = self.manifest()
+        return manifest.generation, self._table(manifest, name, _partition(manifest, namespace))
 
     def partition_of(self, namespace: Namespace) -> int:
         """The partition, and so the shard, of a namespace."""

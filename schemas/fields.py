@@ -52,7 +52,12 @@ def _utf8_size(text: str) -> int:
         raise ValueError("it holds half of a surrogate pair, which is not Unicode text") from None
 
 
-def _check_identifier(value: str) -> str:
+def check_identifier(value: str) -> str:
+    """`value`, if it names something: not blank, and without control characters.
+
+    Raises:
+        ValueError: it does not.
+    """
     if value.isprintable() and not value.isspace():  # what nearly all are, told in one step
         return value
     _utf8_size(value)
@@ -125,13 +130,13 @@ def _no_bool(value: Any) -> Any:
 
 Text = Annotated[str, Strict(), AfterValidator(_check_text)]
 Identifier = Annotated[
-    str, StringConstraints(strict=True, min_length=1, max_length=256), AfterValidator(_check_identifier)
+    str, StringConstraints(strict=True, min_length=1, max_length=256), AfterValidator(check_identifier)
 ]
 Label = Annotated[
-    str, StringConstraints(strict=True, min_length=1, max_length=256), AfterValidator(_check_identifier)
+    str, StringConstraints(strict=True, min_length=1, max_length=256), AfterValidator(check_identifier)
 ]
 Entity = Annotated[
-    str, StringConstraints(strict=True, min_length=1, max_length=1_000), AfterValidator(_check_identifier)
+    str, StringConstraints(strict=True, min_length=1, max_length=1_000), AfterValidator(check_identifier)
 ]
 Reason = Annotated[str, StringConstraints(strict=True, max_length=2_000)]
 Timestamp = Annotated[datetime, AfterValidator(as_utc)]
