@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from mnemolog.processors.embedding import RowEmbedder
 from mnemolog.processors.folds.context import ContextFold
 from mnemolog.processors.folds.edges import EdgesProjection
-from mnemolog.processors.folds.context import ContextFold
 from mnemolog.processors.folds.memories import MemoriesFold
 from mnemolog.processors.folds.port import Fold, View
 from mnemolog.processors.folds.usage import UsageFold
@@ -17,7 +16,7 @@ from mnemolog.processors.folds.usefulness import UsefulnessFold
 from mnemolog.processors.materialize import OnRejected, ShardWriter
 from mnemolog.schemas.analysis import ANALYZER_VERSION
 from mnemolog.schemas.errors import ViewError
-from mnemolog.schemas.rows import context_schema, (
+from mnemolog.schemas.rows import (
     context_schema,
     edges_schema,
     memories_schema,

@@ -167,7 +167,7 @@ gave it, `set_expires_at` what that one said, which holds again after a renewal 
 
 
 TABLES: Mapping[str, str] = {
-    "memories": MEMORIES, "context": CONTEXT,
+    "memories": MEMORIES,
     "context": CONTEXT,
     "edges": MEMORIES,
     "usage": FEEDBACK,
