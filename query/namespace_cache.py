@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from mnemolog.query.masks import Encoded, encode_column, mask_of
+from mnemolog.query.masks import Encoded, encode_column, encode_path, mask_of
 from mnemolog.query.postings import Postings
 from mnemolog.query.scoring.english import shape_of
 from mnemolog.schemas.filters import Node
@@ -158,6 +158,26 @@ class NamespaceCache:
         """The usage row of a memory."""
         return self._usage.get(pk)
 
+    def used_slots(self) -> Iterator[tuple[int, Row]]:
+        """The slots of the memories that were ever used or ignored, each with its usage row."""
+        for pk, row in self._usage.items():
+            if pk in self.slot_of:
+                yield self.slot_of[pk], row
+
+    def column(self, name: str, slots: NDArray[np.int64]) -> pa.Array:
+        """One column of the memories in `slots`, in that order."""
+        return self._whole(name).combine_chunks().take(pa.array(self._flat_places(slots)))
+
+    def _whole(self, name: str) -> pa.ChunkedArray:
+        pieces = [piece for chunk in self._chunks for piece in chunk.column(name).chunks]
+        return pa.chunked_array(pieces, type=self._chunks[0].schema.field(name).type)
+
+    def values(self, name: str, slots: NDArray[np.int64]) -> Encoded:
+        """One column of `slots`, or metadata path such as `metadata.city`: the distinct values, and which of
+        them each has."""
+        codes, values = self._column(name)
+        return codes[slots], values
+
     def row(self, slot: int) -> Row:
         """The columns of the memory in a slot."""
         if slot not in self._rows:
@@ -207,9 +227,9 @@ class NamespaceCache:
             return np.zeros(self.size, dtype=np.int64), []
         if name not in self._columns:
             slots = np.flatnonzero(self.alive[: self.size])
-            pieces = [piece for chunk in self._chunks for piece in chunk.column(name).chunks]
-            kind = self._chunks[0].schema.field(name).type
-            codes, values = encode_column(pa.chunked_array(pieces, type=kind))
+            field, _, path = name.partition(".")
+            whole = self._whole(field)
+            codes, values = encode_path(whole, path) if path else encode_column(whole)
             by_slot = np.zeros(self.size, dtype=np.int64)
             by_slot[slots] = codes[self._flat_places(slots)]
             self._columns[name] = (by_slot, values)

@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import logging
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from mnemolog.query.live import live_at
-from mnemolog.query.models import Change, Hits, MemoryItem, Page, to_change, to_item
-from mnemolog.query.namespace_cache import NamespaceCache
+from mnemolog.query.models import Change, Hits, MemoryItem, to_change, to_item
 from mnemolog.query.reader import ViewReader
 from mnemolog.query.recall import Question, recall
 from mnemolog.query.scoring.english import asks_of, take_out_names
 from mnemolog.query.scoring.weights import Weights
+from mnemolog.query.table_queries import TableQueries, selected
 from mnemolog.schemas.analysis import analyze
 from mnemolog.schemas.checks import check_count, check_finite, check_string
 from mnemolog.schemas.errors import InvalidInputError, NotFoundError, ViewMissingError
 from mnemolog.schemas.fields import as_utc
-from mnemolog.schemas.filters import And, Compare, Filter, Node, Or, parse_filter
+from mnemolog.schemas.filters import EVERYTHING, And, Compare
 from mnemolog.schemas.namespaces import Namespace
 from mnemolog.schemas.rows import Row
+from mnemolog.schemas.scope import Scope, scope_node
 from mnemolog.schemas.topics import FEEDBACK, MEMORIES
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from mnemolog.schemas.ports import Clock, Embedder, Log, NewId
 
 MAX_K = 1_000
-MAX_LIMIT = 10_000
 _logger = logging.getLogger(__name__)
 
 
@@ -66,6 +65,7 @@ class Queries:
         if not isinstance(weights, Weights | None):
             raise InvalidInputError(f"weights is a Weights, not {weights!r:.80}", field="weights")
         self._weights = weights or Weights()
+        self.table = TableQueries(reader, namespace, clock)
 
     def at(self, namespace: Namespace) -> Queries:
         """The same reader, embedder and weights on another namespace."""
@@ -76,14 +76,12 @@ class Queries:
         query: str,
         *,
         k: int = 5,
-        kinds: Sequence[str] | None = None,
-        tags: Sequence[str] | None = None,
-        filters: Filter | None = None,
         threshold: float | None = None,
         min_score: float = 0.0,
         weights: Mapping[str, float] | None = None,
         include_superseded: bool = False,
         now: datetime | None = None,
+        **scope: Unpack[Scope],
     ) -> Asked:
         """A query, checked and embedded.
 
@@ -96,7 +94,7 @@ class Queries:
         for name, value in (("threshold", threshold), ("min_score", min_score)):
             if value is not None:
                 check_finite(name, value)
-        where, weights_now = _where(kinds, tags, filters), self._weights.updated(weights)
+        where, weights_now = scope_node(**scope), self._weights.updated(weights)
         named = take_out_names(query, self._authors())
         vector, warnings = self._embed(named.sentence)
         question = Question(
@@ -148,7 +146,11 @@ class Queries:
         """The best memories of each kind that has any."""
         try:
             with self._reader.namespace(self._namespace) as cache:
-                kinds = list(cache.counts("kind", self._selected(cache, asked.question.where, True)))
+                kinds = list(
+                    cache.counts(
+                        "kind", selected(cache, asked.question.where, self._clock(), superseded=True)
+                    )
+                )
         except ViewMissingError:
             return {}
         found = {}
@@ -192,44 +194,6 @@ class Queries:
             at = None if at.superseded_by is None else self.get(at.superseded_by)
         return False
 
-    def page(
-        self,
-        *,
-        limit: int = 20,
-        offset: int = 0,
-        kinds: Sequence[str] | None = None,
-        tags: Sequence[str] | None = None,
-        filters: Filter | None = None,
-        include_superseded: bool = False,
-    ) -> Page:
-        """A page of memories, newest first by `occurred_at`, and how many there are in all."""
-        check_count("limit", limit, 0, MAX_LIMIT)
-        check_count("offset", offset, 0, 2**62)
-        where = _where(kinds, tags, filters)
-        try:
-            with self._reader.namespace(self._namespace) as cache:
-                slots = self._selected(cache, where, include_superseded)
-                newest = slots[np.lexsort((-slots, -cache.occurred[slots]))]
-                rows = [cache.row(int(slot)) for slot in newest[offset : offset + limit]]
-                items = [to_item(row, cache.usage(row["pk"])) for row in rows]
-                return Page(items, int(slots.size), limit, offset)
-        except ViewMissingError:
-            return Page([], 0, limit, offset)
-
-    def _selected(self, cache: NamespaceCache, where: Node, superseded: bool) -> NDArray[np.int64]:
-        mask = cache.visible(self._clock().timestamp(), superseded=superseded)
-        return np.flatnonzero(cache.matching(where, mask))
-
-    def ids(self, where: Node, *, expired: bool = False) -> list[str]:
-        """The ids of all memories that a filter selects, superseded ones too, and `expired` ones if asked."""
-        now = -math.inf if expired else self._clock().timestamp()
-        try:
-            with self._reader.namespace(self._namespace) as cache:
-                mask = cache.matching(where, cache.visible(now, superseded=True))
-                return [cache.row(int(slot))["id"] for slot in np.flatnonzero(mask)]
-        except ViewMissingError:
-            return []
-
     def history(self, memory_id: str) -> list[Change]:
         """The events that changed a memory, oldest first; empty for an unknown one."""
         check_string("id", memory_id)
@@ -243,7 +207,7 @@ class Queries:
         try:
             manifest = self._reader.manifest()
             with self._reader.namespace(self._namespace) as cache:
-                every = self._selected(cache, And(()), True)
+                every = selected(cache, EVERYTHING, self._clock(), superseded=True)
                 counts["memories"] = int(every.size)
                 counts["active"] = int((~cache.superseded[every]).sum())
                 counts["kinds"] = cache.counts("kind", every)
@@ -262,22 +226,6 @@ class Queries:
             topic: log.end_offsets(topic).get(partition, 0) - self._reader.applied(topic, partition)
             for topic in (MEMORIES, FEEDBACK)
         }
-
-
-def _where(kinds: Sequence[str] | None, tags: Sequence[str] | None, filters: Filter | None) -> Node:
-    nodes: list[Node] = [] if filters is None else [parse_filter(filters)]
-    if kinds is not None:
-        nodes.append(Or(tuple(Compare("kind", "eq", kind, "string") for kind in _strings("kinds", kinds))))
-    if tags is not None:
-        nodes += [Compare("tags", "contains", tag, "tags") for tag in _strings("tags", tags)]
-    return nodes[0] if len(nodes) == 1 else And(tuple(nodes))
-
-
-def _strings(field: str, values: Sequence[str]) -> Sequence[str]:
-    listed = isinstance(values, Iterable) and not isinstance(values, str)
-    if not listed or not all(isinstance(value, str) for value in values):
-        raise InvalidInputError(f"{field}: give a list of strings, not {values!r}", field=field)
-    return values
 
 
 def _moment(field: str, value: object) -> datetime:

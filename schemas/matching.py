@@ -18,7 +18,7 @@ def matches(node: Node, row: Mapping[str, Any]) -> bool:
         case Not(child):
             return not matches(child, row)
         case Compare():
-            return _compare(node, _value(node, row))
+            return compare(node, _value(node, row))
 
 
 def _value(node: Compare, row: Mapping[str, Any]) -> Any:
@@ -30,7 +30,8 @@ def _value(node: Compare, row: Mapping[str, Any]) -> Any:
     return frozenset(value or ()) if node.type == "tags" else value
 
 
-def _compare(node: Compare, value: Any) -> bool:
+def compare(node: Compare, value: Any) -> bool:
+    """Whether `value`, what a row has for the field of `node`, passes."""
     missing = value is None or (node.type == "tags" and not value)
     if node.op == "exists":
         return node.value is not missing

@@ -31,6 +31,7 @@ from mnemolog.schemas.errors import ClosedError
 from mnemolog.schemas.filters import Filter
 from mnemolog.schemas.namespaces import Namespace
 from mnemolog.schemas.positions import Position
+from mnemolog.schemas.scope import TagsMode
 from mnemolog.verbs.recalling import RecallOptions
 
 if TYPE_CHECKING:
@@ -191,6 +192,8 @@ class AsyncMemory:
     get = _twin(Memory.get)
     list = _twin(Memory.list)
     history = _twin(Memory.history)
+    aggregate = _twin(Memory.aggregate)
+    to_arrow = _twin(Memory.to_arrow)
     stats = _twin(Memory.stats)
     lag = _twin(Memory.lag)
     wait = _twin(Memory.wait)
@@ -210,6 +213,9 @@ class AsyncMemory:
         k: int = 5,
         kinds: Sequence[str] | None = None,
         tags: Sequence[str] | None = None,
+        tags_mode: TagsMode = "all",
+        agent_id: str | None = None,
+        thread_id: str | None = None,
         filters: Filter | None = None,
         threshold: float | None = None,
         min_score: float = 0.0,
@@ -224,6 +230,9 @@ class AsyncMemory:
             "k": k,
             "kinds": kinds,
             "tags": tags,
+            "tags_mode": tags_mode,
+            "agent_id": agent_id,
+            "thread_id": thread_id,
             "filters": filters,
             "threshold": threshold,
             "min_score": min_score,

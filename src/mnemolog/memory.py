@@ -7,13 +7,14 @@ from types import TracebackType
 from typing import Self
 
 from mnemolog.schemas.namespaces import make_namespace
+from mnemolog.verbs.analysing import Analysing
 from mnemolog.verbs.forgetting import Forgetting
 from mnemolog.verbs.reading import Reading
 from mnemolog.verbs.recalling import Recalling
 from mnemolog.verbs.writing import Writing
 
 
-class Memory(Writing, Forgetting, Recalling, Reading):
+class Memory(Writing, Forgetting, Recalling, Reading, Analysing):
     """Agent memory in one namespace. Made by `mnemolog.open` or `mnemolog.connect`; threads may share it.
 
     A write returns once its event is durable in the log; the views follow in the background. Every read of

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from support.filtering import filters, rows
 from support.properties import examples
 
-from mnemolog.query.masks import Encoded, encode_column, mask_of
+from mnemolog.query.masks import Encoded, encode_column, encode_path, mask_of
 from mnemolog.schemas.filters import parse_filter
 from mnemolog.schemas.matching import matches
 from mnemolog.schemas.rows import Row, memories_schema
@@ -19,7 +19,8 @@ from mnemolog.storage.arrow import to_arrow
 
 def columns(table: pa.Table) -> Any:
     def column(name: str) -> Encoded:
-        return encode_column(table.column(name))
+        field, _, path = name.partition(".")
+        return encode_path(table.column(field), path) if path else encode_column(table.column(field))
 
     return column
 

@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Self
 
-from mnemolog.producers.commands import Ids
+from mnemolog.producers.building import Ids
 from mnemolog.producers.receipts import Receipt
+from mnemolog.schemas.checks import check_count
 from mnemolog.schemas.codec import encode
 from mnemolog.schemas.errors import InvalidInputError
-from mnemolog.schemas.filters import Filter, parse_filter, to_document
+from mnemolog.schemas.filters import Filter, Node, to_document
+from mnemolog.schemas.scope import TagsMode, scope_node, selects_everything
 from mnemolog.schemas.topics import FEEDBACK
 from mnemolog.verbs.handle import Handle
 
+MAX_FORGOTTEN = 1_000_000
 _FORGET_BATCH = 1_000
+
+
+class Forgotten(int):
+    """How many memories were forgotten, or would be; a limit left `remaining` ones in the scope."""
+
+    remaining: int
+
+    def __new__(cls, count: int, remaining: int) -> Self:
+        made = super().__new__(cls, count)
+        made.remaining = remaining
+        return made
 
 
 class Forgetting(Handle):
@@ -28,29 +43,56 @@ class Forgetting(Handle):
         filters: Filter | None = None,
         *,
         everything: bool = False,
+        limit: int | None = None,
         reason: str | None = None,
         dry_run: bool = False,
-    ) -> int:
-        """Forget what `filters` selects in this namespace, superseded ones too; how many memories that is.
+        kinds: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+        tags_mode: TagsMode = "all",
+        agent_id: str | None = None,
+        thread_id: str | None = None,
+    ) -> Forgotten:
+        """Forget what the scope selects in this namespace, superseded ones too; how many memories that is.
 
         `everything=True` forgets the whole namespace. `dry_run` only counts. A memory that is written while
-        this runs is forgotten too if it comes first in the log.
+        this runs is forgotten too if it comes first in the log. With a `limit` no more than so many are
+        forgotten, the oldest first, and `remaining` of the result says how many are left.
 
         Raises:
-            InvalidInputError: neither a filter nor `everything`.
+            InvalidInputError: the scope leaves nothing out and `everything` is not said, or a bad limit.
         """
-        if not filters and not everything:
+        node = scope_node(
+            filters=filters,
+            kinds=kinds,
+            tags=tags,
+            tags_mode=tags_mode,
+            agent_id=agent_id,
+            thread_id=thread_id,
+        )
+        if selects_everything(node) and not everything:
             raise InvalidInputError(
                 "name a filter, or pass everything=True to empty the namespace", field="filters"
             )
-        node = parse_filter(filters)
+        if limit is not None:
+            check_count("limit", limit, 1, MAX_FORGOTTEN)
         self._session.settle()
-        ids = self._queries.ids(node)
-        gone = self._queries.ids(node, expired=True) if filters and not dry_run else []
-        if not dry_run:
-            self._session.append([self._commands.forget_scope(to_document(node), reason=reason)])
-            self._forget_usage(gone, reason)
-        return len(ids)
+        ids = self._queries.table.ids(node)
+        count = len(ids) if limit is None else min(limit, len(ids))
+        if not dry_run and limit is None:
+            self._forget_all(node, reason)
+        elif not dry_run:
+            self._forget_ids(ids[:count], reason)
+        return Forgotten(count, len(ids) - count)
+
+    def _forget_all(self, node: Node, reason: str | None) -> None:
+        gone = [] if selects_everything(node) else self._queries.table.ids(node, expired=True)
+        self._session.append([self._commands.forget_scope(to_document(node), reason=reason)])
+        self._forget_usage(gone, reason)
+
+    def _forget_ids(self, ids: Sequence[str], reason: str | None) -> None:
+        batches = [ids[start : start + _FORGET_BATCH] for start in range(0, len(ids), _FORGET_BATCH)]
+        if batches:
+            self._session.append([self._commands.forget(batch, reason=reason) for batch in batches])
 
     def _forget_usage(self, ids: Sequence[str], reason: str | None) -> None:
         for start in range(0, len(ids), _FORGET_BATCH):

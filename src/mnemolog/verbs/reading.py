@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from mnemolog.query.models import Change, MemoryItem, Page
-from mnemolog.schemas.filters import Filter
 from mnemolog.schemas.positions import Position
+from mnemolog.schemas.scope import Scope
 from mnemolog.session import DEFAULT_WAIT_SECONDS
 from mnemolog.verbs.handle import Handle
 
@@ -26,21 +25,17 @@ class Reading(Handle):
         *,
         limit: int = 20,
         offset: int = 0,
-        kinds: Sequence[str] | None = None,
-        tags: Sequence[str] | None = None,
-        filters: Filter | None = None,
         include_superseded: bool = False,
         after: Position | str | None = None,
+        **scope: Unpack[Scope],
     ) -> Page:
-        """A page of the memories that were selected, newest first, and how many there are in all."""
+        """A page of the memories in `scope`, newest first, and how many there are in all.
+
+        `tags_mode` says how `tags` must fit: `all` of them there, `any` of them, `none` of them, or `exact`.
+        """
         self._session.settle(after)
-        return self._queries.page(
-            limit=limit,
-            offset=offset,
-            kinds=kinds,
-            tags=tags,
-            filters=filters,
-            include_superseded=include_superseded,
+        return self._queries.table.page(
+            limit=limit, offset=offset, include_superseded=include_superseded, **scope
         )
 
     def history(self, id: str) -> builtins.list[Change]:  # noqa: A002 the public name of the field

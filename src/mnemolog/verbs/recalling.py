@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Literal, TypedDict, Unpack, overload
 
-from mnemolog.producers.commands import Ids
+from mnemolog.producers.building import Ids
 from mnemolog.producers.receipts import Receipt
 from mnemolog.query.models import Hits
 from mnemolog.schemas.filters import Filter
 from mnemolog.schemas.positions import Position
+from mnemolog.schemas.scope import TagsMode
 from mnemolog.verbs.handle import Handle
 
 
@@ -20,6 +21,9 @@ class RecallOptions(TypedDict, total=False):
     k: int
     kinds: Sequence[str] | None
     tags: Sequence[str] | None
+    tags_mode: TagsMode
+    agent_id: str | None
+    thread_id: str | None
     filters: Filter | None
     threshold: float | None
     min_score: float
@@ -55,6 +59,9 @@ class Recalling(Handle):
         k: int = 5,
         kinds: Sequence[str] | None = None,
         tags: Sequence[str] | None = None,
+        tags_mode: TagsMode = "all",
+        agent_id: str | None = None,
+        thread_id: str | None = None,
         filters: Filter | None = None,
         threshold: float | None = None,
         min_score: float = 0.0,
@@ -66,9 +73,10 @@ class Recalling(Handle):
     ) -> Hits | dict[str, Hits]:
         """The `k` memories that answer `query` best, best first, each with its score and why.
 
-        `tags` must all be there; `filters` is in the filter language. `threshold` is the greatest cosine
-        distance (0…2) of a hit, `min_score` its least score. `weights` changes single weights for this call.
-        `after` waits for a position, such as another process's receipt. `now` is what ages count from.
+        `tags_mode` says how `tags` must fit: `all` of them there, `any`, `none`, or `exact`. `filters` is in
+        the filter language. `threshold` is the greatest cosine distance (0…2) of a hit, `min_score` its least
+        score. `weights` changes single weights for this call. `after` waits for a position, such as another
+        process's receipt. `now` is what ages count from.
         `group_by_kind` gives a dict of kinds, with up to `k` hits each. Superseded memories are left out
         unless asked for, and then count a tenth.
 
@@ -81,6 +89,9 @@ class Recalling(Handle):
             k=k,
             kinds=kinds,
             tags=tags,
+            tags_mode=tags_mode,
+            agent_id=agent_id,
+            thread_id=thread_id,
             filters=filters,
             threshold=threshold,
             min_score=min_score,
