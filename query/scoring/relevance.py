@@ -163,9 +163,8 @@ def _question_terms(texts: Texts, sought: Sought, weights: Weights) -> Terms:
 
 
 def _form_terms(texts: Texts, weights: Weights) -> Terms:
-    """A longer remark says more; sessions open with news. Neither holds in chats with an assistant."""
+    """Among peers a longer remark says more, and sessions open with news; elsewhere neither holds."""
+    if not texts.peers:
+        return {}
     length = weights.length * np.minimum(1.0, np.log1p(texts.words) / np.log1p(FULL_LENGTH_WORDS))
-    return {
-        "length": None if texts.roles else length,
-        "opening": _scaled(weights.opening, texts.sequence.opens) if texts.peers else None,
-    }
+    return {"length": length, "opening": _scaled(weights.opening, texts.sequence.opens)}
