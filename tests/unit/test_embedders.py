@@ -6,6 +6,8 @@ import hashlib
 import random
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
@@ -116,6 +118,17 @@ class TestMiniLM:
             MiniLMEmbedder(threads=2, batch_tokens=100),
         ):
             assert other.embed(texts).tobytes() == alone
+
+    def test_a_query_does_not_wait_for_many_texts_that_came_before(self) -> None:
+        embedder = MiniLMEmbedder(threads=2)
+        embedder.load()
+        many = [f"{number} " + "many words " * 60 for number in range(40)]
+        bulk = threading.Thread(target=embedder.embed, args=(many,))
+        bulk.start()
+        time.sleep(0.2)
+        embedder.embed(["a query"])
+        assert bulk.is_alive()
+        bulk.join()
 
     def test_four_threads_may_share_it_from_the_first_call_on(self) -> None:
         shared, texts = MiniLMEmbedder(), sentences(12)

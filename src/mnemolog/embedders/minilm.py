@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -28,9 +29,8 @@ CHARS_PER_TOKEN = 64
 class MiniLMEmbedder:
     """Sentence vectors of all-MiniLM-L6-v2 (mean of the last hidden state over the tokens, length 1).
 
-    The same text gives the same bits in any batch on one machine. The model (180 MiB of memory, 235 while it
-    loads) is loaded by the first `embed`. Threads may share one embedder. For many texts from several threads
-    `threads=1` gives the most texts/s; more make a single query quicker.
+    The same text gives the same bits in any batch on one machine. The model (110 MiB of memory, 220 while it
+    loads) is loaded by the first `embed`. Threads may share one embedder.
     """
 
     dim = DIM
@@ -39,7 +39,8 @@ class MiniLMEmbedder:
         """Choose how it runs.
 
         Args:
-            threads: of onnxruntime, for one call; None: one a core, up to 4.
+            threads: batches that run at once, each on one thread; None: one a core, up to 4. Threads that
+                share a batch wait for each other, and on a busy machine give half as many texts a second.
             batch_tokens: padded tokens in one run of the model. Small batches stay in the CPU's cache: beyond
                 about 500 the rate falls and memory grows.
             max_length: tokens that count of a text, with the two marks around it; the rest is ignored.
@@ -91,8 +92,10 @@ class MiniLMEmbedder:
         if texts:
             model = self._model()
             tokens = model.tokenize(texts)
-            for batch in pack([len(ids) for ids in tokens], self._batch_tokens):
-                vectors[batch] = model.run([tokens[row] for row in batch])
+            batches = list(pack([len(ids) for ids in tokens], self._batch_tokens))
+            found = model.run_all([[tokens[row] for row in batch] for batch in batches])
+            for batch, of_batch in zip(batches, found, strict=True):
+                vectors[batch] = of_batch
         return vectors
 
     def _model(self) -> _Model:
@@ -107,14 +110,21 @@ class _Model:
 
     def __init__(self, threads: int, max_length: int) -> None:
         self._tokenizer = load_tokenizer(max_length)
-        self._session = _load_session(threads)
+        self._session = _load_session()
         give_back()  # loading takes 60 MiB more than it keeps
         self._max_chars = max_length * CHARS_PER_TOKEN
+        self._pool = ThreadPoolExecutor(threads, "mnemolog-minilm") if threads > 1 else None
 
     def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
         # a lone surrogate is no Unicode text, and the tokenizer would refuse the whole batch for it
         clean = [text[: self._max_chars].encode("utf-8", "replace").decode() for text in texts]
         return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(clean)]
+
+    def run_all(self, batches: Sequence[list[list[int]]]) -> Iterable[NDArray[np.float32]]:
+        """The vectors of each batch. One alone, such as a query, waits for no others."""
+        if self._pool is None or len(batches) == 1:
+            return map(self.run, batches)
+        return self._pool.map(self.run, batches)
 
     def run(self, tokens: list[list[int]]) -> NDArray[np.float32]:
         """Vectors of shape [len(tokens), 384]."""
@@ -162,14 +172,13 @@ def load_tokenizer(max_length: int) -> Any:
     return tokenizer
 
 
-def _load_session(threads: int) -> Any:
+def _load_session() -> Any:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
+    options.intra_op_num_threads = 1
     options.log_severity_level = 3
     options.enable_mem_pattern = False  # a pattern is kept for every shape, and shapes vary here
-    options.add_session_config_entry("session.force_spinning_stop", "1")  # idle threads burn no CPU
     return onnxruntime.InferenceSession(str(installed(*MODEL_FILE)), options, ["CPUExecutionProvider"])
 
 
