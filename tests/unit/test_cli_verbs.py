@@ -201,7 +201,11 @@ def test_forget_says_which_were_not_there(diets: CommandLine) -> None:
 
 def test_forget_by_filter(diets: CommandLine) -> None:
     wanted = ("forget", "--filter", '{"kind": "preference"}')
-    assert diets.json(*wanted, "--dry-run") == {"forgotten": 2, "dry_run": True}
+    assert diets.json(*wanted, "--dry-run") == {
+        "forgotten": 2,
+        "remaining": 0,
+        "dry_run": True,
+    }
     assert diets.ok(*wanted, "--yes") == "forgot 2 memories\n"
     assert [item["id"] for item in diets.lines("list", "--superseded")] == ["bike"]
 
@@ -228,3 +232,41 @@ def test_stats_count(diets: CommandLine) -> None:
     assert found["embedder"].startswith("hashing")
     assert set(found["lag"].values()) == {0}
     assert "kind preference\t2" in diets.ok("stats").splitlines()
+
+
+def test_list_takes_tags_by_mode_and_whose_they_are(diets: CommandLine) -> None:
+    diets.ok(
+        "remember", "a boat", "--id", "boat", "--tag", "boat", "--tag", "sea", "--agent", "a", "--thread", "t"
+    )
+
+    def ids(*options: str) -> set[str]:
+        return {line["id"] for line in diets.lines("list", *options)}
+
+    assert ids("--tag", "bike", "--tag", "sea", "--tags-mode", "any") == {"bike", "boat"}
+    assert ids("--tag", "sea", "--tags-mode", "none") == {"new", "bike"}
+    assert ids("--tag", "bike", "--tags-mode", "exact") == {"bike"}
+    assert ids("--tags-mode", "exact") == {"new"}
+    assert ids("--agent", "a") == ids("--thread", "t") == {"boat"}
+    assert diets.fails(2, "list", "--tags-mode", "some").startswith("Error: tags_mode")
+
+
+def test_aggregate_prints_a_group_a_line(diets: CommandLine) -> None:
+    assert diets.ok("aggregate") == "2\n"
+    assert diets.ok("aggregate", "--by", "kind") == "note\t1\npreference\t1\n"
+    rows = diets.lines(
+        "aggregate", "--by", "metadata.city", "--metric", "count", "--metric", "max:importance"
+    )
+    assert rows == [
+        {"metadata.city": "Paris", "count": 1, "max_importance": None},
+        {"metadata.city": None, "count": 1, "max_importance": None},
+    ]
+    assert "colour" in diets.fails(2, "aggregate", "--by", "colour")
+
+
+def test_forget_takes_no_more_than_its_limit(diets: CommandLine) -> None:
+    assert diets.json("forget", "--all", "--limit", "2", "--yes") == {
+        "forgotten": 2,
+        "remaining": 1,
+        "dry_run": False,
+    }
+    assert "--limit" in diets.fails(2, "forget", "bike", "--limit", "2")

@@ -7,7 +7,18 @@ from typing import Annotated
 import typer
 
 from mnemolog import __version__
-from mnemolog.cli import broker, deadletters, demo, forgetting, ingesting, reading, replaying, upkeep, writing
+from mnemolog.cli import (
+    analysing,
+    broker,
+    deadletters,
+    demo,
+    forgetting,
+    ingesting,
+    reading,
+    replaying,
+    upkeep,
+    writing,
+)
 from mnemolog.cli.exits import describe_exit_codes
 from mnemolog.cli.shell import Shell
 
@@ -26,7 +37,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for module in (demo, upkeep, writing, ingesting, reading, forgetting, replaying):
+for module in (demo, upkeep, writing, ingesting, reading, analysing, forgetting, replaying):
     module.register(app)
 app.add_typer(deadletters.app, name="deadletters")
 app.add_typer(broker.app, name="broker")

@@ -32,6 +32,9 @@ def forget(
         str | None, typer.Option("--filter", metavar="JSON", help="Forget what it selects, instead of ids.")
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Forget the whole namespace.")] = False,
+    limit: Annotated[
+        int | None, typer.Option(help="With --filter or --all: no more than so many, the oldest first.")
+    ] = None,
     reason: Annotated[str | None, typer.Option(help="Why; history tells.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be forgotten.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
@@ -39,10 +42,13 @@ def forget(
     """Forget memories: their content leaves every view. By ids, by a filter, or all of the namespace."""
     if sum((bool(ids), filter_ is not None, everything)) != 1:
         raise UsageError("give ids, or --filter, or --all")
+    if ids and limit is not None:
+        raise UsageError("--limit goes with --filter or --all")
     with open_memory(target) as memory:
         if ids:
             return _forget_ids(memory, target, ids, reason, dry_run)
-        return _forget_scope(memory, target, parse_object("--filter", filter_), reason, dry_run, yes)
+        scope = {"filters": parse_object("--filter", filter_), "everything": everything, "limit": limit}
+        return _forget_scope(memory, target, scope, reason, dry_run, yes)
 
 
 def _forget_ids(memory: Memory, target: Target, ids: Sequence[str], reason: str | None, dry_run: bool) -> int:
@@ -68,23 +74,19 @@ def _print_forgotten(
 
 
 def _forget_scope(
-    memory: Memory,
-    target: Target,
-    filters: dict[str, Any] | None,
-    reason: str | None,
-    dry_run: bool,
-    yes: bool,
+    memory: Memory, target: Target, scope: dict[str, Any], reason: str | None, dry_run: bool, yes: bool
 ) -> int:
-    everything = filters is None
-    count = memory.forget_scope(filters, everything=everything, dry_run=True)
+    found = memory.forget_scope(**scope, dry_run=True)
     if not dry_run and not yes:
-        _confirm(f"Forget {_counted(count)} of {'/'.join(target.namespace)}?", target)
+        _confirm(f"Forget {_counted(found)} of {'/'.join(target.namespace)}?", target)
     if not dry_run:
-        count = memory.forget_scope(filters, everything=everything, reason=reason)
+        found = memory.forget_scope(**scope, reason=reason)
     if target.json:
-        print_json({"forgotten": count, "dry_run": dry_run})
+        print_json({"forgotten": found, "remaining": found.remaining, "dry_run": dry_run})
     else:
-        say(f"{'would forget' if dry_run else 'forgot'} {_counted(count)}")
+        say(f"{'would forget' if dry_run else 'forgot'} {_counted(found)}")
+    if found.remaining and not target.json:
+        note(f"{found.remaining} more are in the scope")
     return ExitCode.OK
 
 

@@ -9,27 +9,23 @@ import typer
 
 from mnemolog.cli.options import Target, command
 from mnemolog.cli.output import note, plain, print_json, print_json_lines, print_pairs, print_table, say
+from mnemolog.cli.scope_options import (
+    After,
+    Agent,
+    Filters,
+    Kinds,
+    Superseded,
+    Tags,
+    TagsModes,
+    Thread,
+    scope_of,
+)
 from mnemolog.cli.session import open_memory
-from mnemolog.cli.values import parse_object, parse_time, parse_weights, read_text
+from mnemolog.cli.values import parse_time, parse_weights, read_text
 from mnemolog.schemas.errors import NotFoundError
 
 if TYPE_CHECKING:
     from mnemolog.query.models import Hits, MemoryItem
-
-_Kinds = Annotated[
-    list[str] | None, typer.Option("--kind", metavar="KIND", help="Only this kind; repeatable.")
-]
-_Tags = Annotated[
-    list[str] | None, typer.Option("--tag", metavar="TAG", help="Only with this tag; repeatable.")
-]
-_Filter = Annotated[
-    str | None,
-    typer.Option("--filter", metavar="JSON", help='As in \'{"metadata.city": {"in": ["Paris"]}}\'.'),
-]
-_Superseded = Annotated[bool, typer.Option("--superseded", help="Also what newer memories replaced.")]
-_After = Annotated[
-    str | None, typer.Option(metavar="POSITION", help="First wait for what was written at this position.")
-]
 
 
 def register(app: typer.Typer) -> None:
@@ -45,14 +41,17 @@ def recall(
     target: Target,
     query: Annotated[str, typer.Argument(metavar="QUERY", help="What to look for; - reads it from stdin.")],
     k: Annotated[int, typer.Option("-k", "--limit", help="How many memories at most.")] = 5,
-    kinds: _Kinds = None,
-    tags: _Tags = None,
-    filter_: _Filter = None,
+    kinds: Kinds = None,
+    tags: Tags = None,
+    tags_mode: TagsModes = "all",
+    agent: Agent = None,
+    thread: Thread = None,
+    filter_: Filters = None,
     threshold: Annotated[float | None, typer.Option(metavar="0…2", help="Greatest cosine distance.")] = None,
     min_score: Annotated[float, typer.Option(help="Least score.")] = 0.0,
     weight: Annotated[list[str] | None, typer.Option(metavar="NAME=NUMBER", help="Change a weight.")] = None,
-    superseded: _Superseded = False,
-    after: _After = None,
+    superseded: Superseded = False,
+    after: After = None,
     now: Annotated[str | None, typer.Option(metavar="TIME", help="What ages count from.")] = None,
     by_kind: Annotated[bool, typer.Option("--by-kind", help="The best of each kind.")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Say how each score came about.")] = False,
@@ -61,9 +60,7 @@ def recall(
     with open_memory(target) as memory:
         options: dict[str, Any] = {
             "k": k,
-            "kinds": kinds or None,
-            "tags": tags or None,
-            "filters": parse_object("--filter", filter_),
+            **scope_of(kinds, tags, tags_mode, agent, thread, filter_),
             "threshold": threshold,
             "min_score": min_score,
             "weights": parse_weights(weight or ()),
@@ -112,7 +109,7 @@ def _hits_document(hits: Hits) -> dict[str, Any]:
 def get(
     target: Target,
     id_: Annotated[str, typer.Argument(metavar="ID", help="The memory.")],
-    after: _After = None,
+    after: After = None,
 ) -> None:
     """All there is of one memory. Exits 1 if there is none."""
     with open_memory(target) as memory:
@@ -134,22 +131,23 @@ def list_(
     target: Target,
     limit: Annotated[int, typer.Option(help="How many memories at most.")] = 20,
     offset: Annotated[int, typer.Option(help="How many to leave out before.")] = 0,
-    kinds: _Kinds = None,
-    tags: _Tags = None,
-    filter_: _Filter = None,
-    superseded: _Superseded = False,
-    after: _After = None,
+    kinds: Kinds = None,
+    tags: Tags = None,
+    tags_mode: TagsModes = "all",
+    agent: Agent = None,
+    thread: Thread = None,
+    filter_: Filters = None,
+    superseded: Superseded = False,
+    after: After = None,
 ) -> None:
     """The memories that are selected, newest first; with --json one a line."""
     with open_memory(target) as memory:
         page = memory.list(
             limit=limit,
             offset=offset,
-            kinds=kinds or None,
-            tags=tags or None,
-            filters=parse_object("--filter", filter_),
             include_superseded=superseded,
             after=after,
+            **scope_of(kinds, tags, tags_mode, agent, thread, filter_),
         )
     if target.json:
         print_json_lines(page.items)
