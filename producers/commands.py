@@ -6,13 +6,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
+from mnemolog.producers.building import Ids, as_detail, as_dict, as_tuple, build_event, id_set
 from mnemolog.producers.clock import utc_now
 from mnemolog.producers.expiry import expiry_after
 from mnemolog.producers.ids import derived_id, new_id
+from mnemolog.producers.structured import StructuredCommands
 from mnemolog.schemas import events as ev
 from mnemolog.schemas.checks import check_string
+from mnemolog.schemas.details import Structured, render
 from mnemolog.schemas.errors import InvalidInputError
 from mnemolog.schemas.namespaces import Namespace, encode_namespace, make_namespace
 from mnemolog.schemas.ports import Clock, NewId
@@ -30,13 +33,9 @@ class Unset(Enum):
 UNSET: Final = Unset.UNSET
 """Stands for an argument that was not given, where None means "clear it"."""
 
-Ids: TypeAlias = str | Iterable[str]
-
-_ARGUMENT = {"memory_id": "id", "memory_ids": "ids"}
-
 
 @dataclass(frozen=True, slots=True)
-class Commands:
+class Commands(StructuredCommands):
     """Makes the events of one namespace. Pure but for the injected clock and ids; threads may share it.
 
     `agent_id` and `thread_id` are the defaults for calls that name none.
@@ -80,6 +79,10 @@ class Commands:
         metadata: Mapping[str, Any] | None = None,
         pinned: bool = False,
         occurred_at: datetime | None = None,
+        detail: Structured | Mapping[str, Any] | None = None,
+        valid_from: datetime | None = None,
+        valid_to: datetime | None = None,
+        sources: Iterable[str] = (),
         id: str | None = None,  # noqa: A002 the public name of the field
         event_id: str | None = None,
     ) -> ev.MemoryRemembered:
@@ -87,22 +90,28 @@ class Commands:
 
         `key` names a slot that holds one memory at a time. With `key` or `dedupe`, the same text again
         refreshes the memory it made before. `ttl_seconds` counts from now. A naive `occurred_at` is UTC.
+        It holds in the world from `valid_from` to before `valid_to`; `sources` are memories that it rests on.
         """
-        return _build(
+        more = {"detail": detail, "valid_from": valid_from, "valid_to": valid_to}
+        given: dict[str, Any] = {name: value for name, value in more.items() if value is not None}
+        if listed := as_tuple("sources", sources):
+            given["sources"] = listed
+        return build_event(
             ev.MemoryRemembered,
             **self._envelope(event_id, occurred_at, agent_id, thread_id),
             memory_id=self._memory_id(id, text, key, dedupe),
             text=text,
             kind=kind,
             importance=importance,
-            tags=_as_tuple("tags", tags),
+            tags=as_tuple("tags", tags),
             key=key,
             author=author,
             source=source,
-            metadata={} if metadata is None else _as_dict("metadata", metadata),
+            metadata={} if metadata is None else as_dict("metadata", metadata),
             pinned=pinned,
             expires_at=self._expiry(ttl_seconds, expires_at),
             touch=dedupe or key is not None,
+            **given,
         )
 
     def update(
@@ -119,26 +128,38 @@ class Commands:
         pinned: bool | Unset = UNSET,
         ttl_seconds: float | Unset | None = UNSET,
         expires_at: datetime | Unset | None = UNSET,
+        detail: Structured | Mapping[str, Any] | Unset | None = UNSET,
+        valid_from: datetime | Unset | None = UNSET,
+        valid_to: datetime | Unset | None = UNSET,
         reason: str | None = None,
         event_id: str | None = None,
     ) -> ev.MemoryUpdated:
-        """A change of the fields that are given; all others stay. None clears a field that may be empty."""
+        """A change of the fields that are given; all others stay. None clears a field that may be empty.
+
+        A new `detail` comes with its text, unless another `text` is given.
+        """
+        if detail is not UNSET and detail is not None:
+            detail = as_detail("detail", detail)
+            text = render(detail) or UNSET if text is UNSET else text
         changes = {
             "text": text,
             "kind": kind,
             "importance": importance,
-            "tags": tags if tags is UNSET else _as_tuple("tags", tags),
+            "tags": tags if tags is UNSET else as_tuple("tags", tags),
             "author": author,
             "source": source,
-            "metadata": metadata if metadata is UNSET else _as_dict("metadata", metadata),
+            "metadata": metadata if metadata is UNSET else as_dict("metadata", metadata),
             "pinned": pinned,
             "expires_at": self._new_expiry(ttl_seconds, expires_at),
+            "detail": detail,
+            "valid_from": valid_from,
+            "valid_to": valid_to,
         }
         given = {name: value for name, value in changes.items() if value is not UNSET}
         if not given:
             raise InvalidInputError(f"an update needs at least one of {', '.join(changes)} or ttl_seconds")
         envelope = self._envelope(event_id)
-        return _build(ev.MemoryUpdated, **envelope, memory_id=id, changes=given, reason=reason)
+        return build_event(ev.MemoryUpdated, **envelope, memory_id=id, changes=given, reason=reason)
 
     def supersede(
         self,
@@ -152,14 +173,16 @@ class Commands:
         if id == by:
             raise InvalidInputError(f"a memory can't supersede itself: {id!r}", field="by")
         envelope = self._envelope(event_id)
-        return _build(ev.MemorySuperseded, **envelope, memory_id=id, by=by, reason=reason)
+        return build_event(ev.MemorySuperseded, **envelope, memory_id=id, by=by, reason=reason)
 
     def forget(
         self, ids: Ids, *, reason: str | None = None, event_id: str | None = None
     ) -> ev.MemoryForgotten:
         """The memories `ids` (one id, or up to 1,000) are forgotten. An unknown id is harmless."""
-        memory_ids = (ids,) if isinstance(ids, str) else _as_tuple("ids", ids)
-        return _build(ev.MemoryForgotten, **self._envelope(event_id), memory_ids=memory_ids, reason=reason)
+        memory_ids = (ids,) if isinstance(ids, str) else as_tuple("ids", ids)
+        return build_event(
+            ev.MemoryForgotten, **self._envelope(event_id), memory_ids=memory_ids, reason=reason
+        )
 
     def forget_scope(
         self,
@@ -170,7 +193,7 @@ class Commands:
     ) -> ev.ScopeForgotten:
         """What `filter` selects in the namespace as of this event is forgotten; `{}` means all of it."""
         envelope = self._envelope(event_id)
-        return _build(ev.ScopeForgotten, **envelope, filter=_as_dict("filter", filter), reason=reason)
+        return build_event(ev.ScopeForgotten, **envelope, filter=as_dict("filter", filter), reason=reason)
 
     def feedback(
         self,
@@ -184,7 +207,7 @@ class Commands:
 
         With a `recall_id` the same feedback given twice counts once: its event id follows from its content.
         """
-        did, did_not = _id_set("used", used), _id_set("ignored", ignored)
+        did, did_not = id_set("used", used), id_set("ignored", ignored)
         if not did and not did_not:
             raise InvalidInputError("feedback needs ids that were used or ignored", field="used")
         if both := set(did) & set(did_not):
@@ -192,7 +215,7 @@ class Commands:
         if event_id is None and isinstance(recall_id, str):
             event_id = derived_id("feedback", encode_namespace(self.namespace), recall_id, did, did_not)
         envelope = self._envelope(event_id)
-        return _build(ev.FeedbackGiven, **envelope, recall_id=recall_id, used=did, ignored=did_not)
+        return build_event(ev.FeedbackGiven, **envelope, recall_id=recall_id, used=did, ignored=did_not)
 
     def _envelope(
         self,
@@ -238,34 +261,3 @@ class Commands:
 
     def _after(self, ttl_seconds: float) -> datetime:
         return expiry_after(self.clock(), ttl_seconds)
-
-
-def _build(event_class: type[ev.EventT], **values: Any) -> ev.EventT:
-    """The event, or an error that speaks of the argument where the event's field has another name."""
-    try:
-        return ev.build(event_class, **values)
-    except InvalidInputError as error:
-        path = (error.field or "").removeprefix("changes.")
-        field, dot, inside = path.partition(".")
-        argument = _ARGUMENT.get(field, field)
-        message = str(error).replace(f"{error.field}: ", f"{argument}{dot}{inside}: ", 1)
-        raise InvalidInputError(message, field=argument or None) from error
-
-
-def _as_tuple(field: str, values: Iterable[str]) -> tuple[str, ...]:
-    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
-        raise InvalidInputError(f"{field}: give a list of strings, not {values!r}", field=field)
-    return tuple(values)
-
-
-def _as_dict(field: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    if not isinstance(values, Mapping):
-        raise InvalidInputError(f"{field}: give a dict, not {values!r}", field=field)
-    return dict(values)
-
-
-def _id_set(field: str, ids: Ids) -> tuple[str, ...]:
-    values = (ids,) if isinstance(ids, str) else _as_tuple(field, ids)
-    if not all(isinstance(value, str) for value in values):
-        raise InvalidInputError(f"{field}: ids are strings", field=field)
-    return tuple(sorted(set(values)))

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, Unpack
 
-from mnemolog.producers.arguments import RememberFields, UpdateFields
+from mnemolog.producers.arguments import (
+    EpisodeFields,
+    FactFields,
+    ProcedureFields,
+    ReflectionFields,
+    RememberFields,
+    RewardFields,
+    UpdateFields,
+)
+from mnemolog.producers.building import Ids
 from mnemolog.producers.bulk import deliver, encode_checked
 from mnemolog.producers.clock import utc_now
-from mnemolog.producers.commands import Commands, Ids
+from mnemolog.producers.commands import Commands
 from mnemolog.producers.deliveries import BulkLog
 from mnemolog.producers.embedded import EmbeddedLog
 from mnemolog.producers.ingest import OnProgress, ingest
@@ -19,7 +28,7 @@ from mnemolog.producers.receipts import Receipt
 from mnemolog.producers.reports import DeliveryReport, IngestReport
 from mnemolog.schemas.checks import check_path
 from mnemolog.schemas.errors import InvalidInputError
-from mnemolog.schemas.events import Envelope
+from mnemolog.schemas.events import Envelope, MemoryRemembered
 from mnemolog.schemas.namespaces import Namespace, make_namespace
 from mnemolog.schemas.ports import Clock
 from mnemolog.schemas.positions import Position
@@ -102,8 +111,7 @@ class MemoryProducer:
 
     def remember(self, text: str, **fields: Unpack[RememberFields]) -> Receipt:
         """Remember `text`, up to 64 KiB. See `Commands.remember` for the fields."""
-        event = self._commands.remember(text, **fields)
-        return Receipt(event.memory_id, self._append(event))
+        return self._remembered(self._commands.remember(text, **fields))
 
     def update(self, id: str, **changes: Unpack[UpdateFields]) -> Receipt:  # noqa: A002 the public name of the field
         """Change the given fields of a memory; all others stay. See `Commands.update`."""
@@ -124,6 +132,54 @@ class MemoryProducer:
         """Forget one memory, or up to 1,000: their content leaves every view. Unknown ids are harmless."""
         event = self._commands.forget(ids, reason=reason, event_id=event_id)
         return Receipt(event.memory_ids[0], self._append(event))
+
+    def remember_episode(self, content: str, **fields: Unpack[EpisodeFields]) -> Receipt:
+        """Remember something that happened; see `Commands.remember_episode`."""
+        return self._remembered(self._commands.remember_episode(content, **fields))
+
+    def know_fact(
+        self,
+        subject: str,
+        predicate: str,
+        object: str,  # noqa: A002 the field's standard name
+        **fields: Unpack[FactFields],
+    ) -> Receipt:
+        """Remember a triple; see `Commands.know_fact`."""
+        return self._remembered(self._commands.know_fact(subject, predicate, object, **fields))
+
+    def learn_procedure(
+        self, name: str, steps: Sequence[Mapping[str, Any]], **fields: Unpack[ProcedureFields]
+    ) -> Receipt:
+        """Remember how to do something; see `Commands.learn_procedure`."""
+        return self._remembered(self._commands.learn_procedure(name, steps, **fields))
+
+    def reflect(self, content: str, lesson: str, **fields: Unpack[ReflectionFields]) -> Receipt:
+        """Remember a thought and its lesson; see `Commands.reflect`."""
+        return self._remembered(self._commands.reflect(content, lesson, **fields))
+
+    def record_reward(
+        self, state: str, action: str, reward: float, **fields: Unpack[RewardFields]
+    ) -> Receipt:
+        """Remember what an action in a state was worth; see `Commands.record_reward`."""
+        return self._remembered(self._commands.record_reward(state, action, reward, **fields))
+
+    def link(
+        self,
+        id: str,  # noqa: A002 the public name of the field
+        target: str,
+        relation: str = "related",
+    ) -> Receipt:
+        """Link the memory `id` to the memory `target`, as its `relation`."""
+        return Receipt(id, self._append(self._commands.link(id, target, relation)))
+
+    def unlink(
+        self,
+        id: str,  # noqa: A002 the public name of the field
+        target: str,
+        relation: str | None = None,
+    ) -> Receipt:
+        """Take a link away; without a `relation` all from `id` to `target`."""
+        return Receipt(id, self._append(self._commands.unlink(id, target, relation)))
 
     def feedback(
         self,
@@ -172,6 +228,9 @@ class MemoryProducer:
             LogUnavailableError: the log gave up on a line. Loading the file again is harmless.
         """
         return ingest(self._log, self._commands, source, on_progress, strict)
+
+    def _remembered(self, event: MemoryRemembered) -> Receipt:
+        return Receipt(event.memory_id, self._append(event))
 
     def _append(self, event: Envelope) -> Position:
         return self._log.append(encode_checked(event))[0]

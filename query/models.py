@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, overload
 
+from mnemolog.schemas.details import Structured, load_detail
 from mnemolog.schemas.namespaces import Namespace, decode_namespace
 from mnemolog.schemas.rows import Row
 
@@ -15,7 +16,10 @@ from mnemolog.schemas.rows import Row
 @dataclass(frozen=True, slots=True)
 class MemoryItem:
     """One memory as the views know it. Times are aware UTC; `occurred_at` is when it happened in the world,
-    `recorded_at` when the log took it."""
+    `recorded_at` when the log took it, and it holds from `valid_from` to before `valid_to`, None for open ends.
+
+    `detail` is what a structured kind says; `sources` are the ids of the memories that it rests on.
+    """
 
     id: str
     namespace: Namespace
@@ -39,6 +43,10 @@ class MemoryItem:
     use_count: int = 0
     ignore_count: int = 0
     last_used_at: datetime | None = None
+    detail: Structured | None = None
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    sources: tuple[str, ...] = ()
 
     @property
     def active(self) -> bool:
@@ -76,6 +84,10 @@ def to_item(row: Mapping[str, Any], usage: Mapping[str, Any] | None = None) -> M
         use_count=usage.get("use_count") or 0,
         ignore_count=usage.get("ignore_count") or 0,
         last_used_at=_utc(usage.get("last_used_at")),
+        detail=load_detail(row["detail"]),
+        valid_from=_utc(row["valid_from"]),
+        valid_to=_utc(row["valid_to"]),
+        sources=tuple(row["sources"] or ()),
     )
 
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from mnemolog.query.contexts import ContextQueries
+from mnemolog.query.graph_queries import GraphQueries
 from mnemolog.query.live import live_at
 from mnemolog.query.models import Change, Hits, MemoryItem, to_change, to_item
 from mnemolog.query.reader import ViewReader
@@ -65,6 +67,8 @@ class Queries:
         if not isinstance(weights, Weights | None):
             raise InvalidInputError(f"weights is a Weights, not {weights!r:.80}", field="weights")
         self._weights = weights or Weights()
+        self.graph = GraphQueries(reader.graphs, namespace, clock)
+        self.contexts = ContextQueries(reader.contexts, namespace, clock)
         self.table = TableQueries(reader, namespace, clock)
 
     def at(self, namespace: Namespace) -> Queries:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from mnemolog.query.context_reader import ContextReader
+from mnemolog.query.graph_cache import GraphCache
 from mnemolog.query.namespace_cache import NamespaceCache
 from mnemolog.schemas.errors import ViewError, ViewMissingError
 from mnemolog.schemas.namespaces import Namespace, encode_namespace
@@ -47,6 +48,7 @@ class ViewReader:
         self._tables: dict[tuple[str, int, str], LanceTable] = {}
         self._entries: OrderedDict[tuple[str, Namespace], _Entry] = OrderedDict()
         self.contexts = ContextReader(self.shard_table)
+        self.graphs = GraphCache(self.shard_table)
 
     def manifest(self) -> Manifest:
         """What the generation that is read was built with: the live one.

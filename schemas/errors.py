@@ -23,7 +23,14 @@ class FilterError(InvalidInputError):
 
 
 class NotFoundError(MnemologError, KeyError):
-    """A memory, a recall or a topic that was named does not exist in this namespace."""
+    """A memory, a recall or a topic that was named does not exist in this namespace.
+
+    `field` names the argument that named it, where there are several.
+    """
+
+    def __init__(self, message: str = "", *, field: str | None = None) -> None:
+        super().__init__(message)
+        self.field = field
 
     def __str__(self) -> str:
         return str(self.args[0]) if self.args else ""

@@ -117,10 +117,22 @@ def _remembered_row(known: Row | None, event: ev.MemoryRemembered, stamp: Stamp)
     if known is None or known["deleted"] or _expired(known, stamp):
         return _new_row(known, event, stamp, origin)
     if known["origin"] == origin and event.key is None:
-        return _touched(known, event, stamp) if event.touch else repeated(known, event, stamp)
+        if not event.touch:
+            return repeated(known, event, stamp)
+        if known["text"] == event.text:
+            return _touched(known, event, stamp)
     if _same_content(known, event):
-        return _touched(_activated(known, event), event, stamp)
+        return _said_again(known, event, stamp)
     return _put(known, event, stamp, origin)
+
+
+def _said_again(known: Row, event: ev.MemoryRemembered, stamp: Stamp) -> Row:
+    """The last word on a key wins, so a memory that is said again is the active one; `touch` refreshes it."""
+    row = _activated(known, event)
+    if event.touch:
+        return _touched(row, event, stamp)
+    row["expires_at"] = event.expires_at
+    return repeated(known, event, stamp) if row == known else stamped(row, event, stamp)
 
 
 def _expired(row: Row, stamp: Stamp) -> bool:
@@ -185,6 +197,7 @@ def _same_content(known: Row, event: ev.MemoryRemembered) -> bool:
 def _fingerprint(event: ev.MemoryRemembered) -> str:
     """Names the content as remembered; when it expires does not count, so that a retry matches."""
     content = {**_content(event), "expires_at": None}
+    content |= {name: content[name] and content[name].isoformat() for name in ("valid_from", "valid_to")}
     return hashlib.sha256(_canonical(content).encode()).hexdigest()[:32]
 
 

@@ -23,6 +23,7 @@ from typing import (
     overload,
 )
 
+from mnemolog.async_caches import AsyncCaches
 from mnemolog.memory import Memory
 from mnemolog.opening import DEFAULT_NAMESPACE, connect, open  # noqa: A004 the public name
 from mnemolog.query.models import Hits
@@ -184,19 +185,43 @@ class AsyncMemory:
 
     remember = _twin(Memory.remember)
     remember_many = _twin(Memory.remember_many)
+    remember_episode = _twin(Memory.remember_episode)
+    know_fact = _twin(Memory.know_fact)
+    learn_procedure = _twin(Memory.learn_procedure)
+    reflect = _twin(Memory.reflect)
+    record_reward = _twin(Memory.record_reward)
     update = _twin(Memory.update)
     supersede = _twin(Memory.supersede)
     forget = _twin(Memory.forget)
     forget_scope = _twin(Memory.forget_scope)
     feedback = _twin(Memory.feedback)
     get = _twin(Memory.get)
+    find_by_key = _twin(Memory.find_by_key)
     list = _twin(Memory.list)
     history = _twin(Memory.history)
     aggregate = _twin(Memory.aggregate)
     to_arrow = _twin(Memory.to_arrow)
+    link = _twin(Memory.link)
+    unlink = _twin(Memory.unlink)
+    links = _twin(Memory.links)
+    neighbours = _twin(Memory.neighbours)
+    paths = _twin(Memory.paths)
+    provenance = _twin(Memory.provenance)
+    entities = _twin(Memory.entities)
     stats = _twin(Memory.stats)
     lag = _twin(Memory.lag)
     wait = _twin(Memory.wait)
+    set_context = _twin(Memory.set_context)
+    get_context = _twin(Memory.get_context)
+    list_context = _twin(Memory.list_context)
+    delete_context = _twin(Memory.delete_context)
+    touch_context = _twin(Memory.touch_context)
+    destroy_thread = _twin(Memory.destroy_thread)
+
+    @property
+    def cache(self) -> AsyncCaches:
+        """The short-term caches of the namespace; see `Memory.cache`."""
+        return AsyncCaches(self._memory.cache, self._run)
 
     @overload
     async def recall(

@@ -8,13 +8,16 @@ from typing import Self
 
 from mnemolog.schemas.namespaces import make_namespace
 from mnemolog.verbs.analysing import Analysing
+from mnemolog.verbs.context import Context
 from mnemolog.verbs.forgetting import Forgetting
+from mnemolog.verbs.graph import Graphing
 from mnemolog.verbs.reading import Reading
 from mnemolog.verbs.recalling import Recalling
+from mnemolog.verbs.structured import Structuring
 from mnemolog.verbs.writing import Writing
 
 
-class Memory(Writing, Forgetting, Recalling, Reading, Analysing):
+class Memory(Writing, Structuring, Forgetting, Recalling, Context, Reading, Graphing, Analysing):
     """Agent memory in one namespace. Made by `mnemolog.open` or `mnemolog.connect`; threads may share it.
 
     A write returns once its event is durable in the log; the views follow in the background. Every read of
@@ -47,4 +50,5 @@ class Memory(Writing, Forgetting, Recalling, Reading, Analysing):
 
     def close(self) -> None:
         """Release the log and the views. What was written stays; the views follow at the next open."""
+        self._close_caches()
         self._session.close()

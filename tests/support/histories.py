@@ -95,6 +95,8 @@ def _drafts() -> st.SearchStrategy[tuple[type[ev.Envelope], dict[str, Any]]]:
         "author": st.sampled_from([None, "Al"]),
         "detail": st.sampled_from(DETAILS),
         "sources": st.sampled_from([[], [], ["b", "c"]]),
+        "valid_from": st.sampled_from([None, START]),
+        "valid_to": st.sampled_from([None, START + SECOND]),
     }
     changes: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
         [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 
 from hypothesis import given
@@ -54,6 +55,32 @@ def end_of(memories: Rows, pk: str) -> str | None:
             return pk
         pk = memories[pk]["successor"]
     return None
+
+
+@examples(150)
+@given(steps=histories(30, bad=False))
+def test_no_sound_event_is_refused_by_a_fold(steps: list[Step]) -> None:
+    assert one_by_one(steps).deadletters == []
+
+
+@examples(50)
+@given(steps=histories(30))
+def test_every_edge_is_of_a_live_memory_that_states_it(steps: list[Step]) -> None:
+    """And none that a memory states is missing: expected values computed apart."""
+    snapshot = one_by_one(steps).snapshot()
+    memories, edges = live(snapshot["memories"]), live(snapshot["edges"])
+    stated = {pk: count_edges(row) for pk, row in memories.items() if count_edges(row)}
+    assert {pk: len(row["edges"]) for pk, row in edges.items()} == stated
+    for pk, row in edges.items():
+        assert (row["id"], row["_off"]) == (memories[pk]["id"], memories[pk]["_off"])
+        assert row.get("expires_at") == memories[pk].get("expires_at")
+        assert row["superseded"] == ("superseded_by" in memories[pk])
+
+
+def count_edges(row: Row) -> int:
+    detail = json.loads(row.get("detail", "{}"))
+    own = sum(detail.get(name) is not None for name in ("subject", "next_state", "source_episode"))
+    return own + len(row["sources"]) + len(row["links"])
 
 
 @examples(50)

@@ -7,7 +7,9 @@ from typing import Any, TypeAlias, Unpack
 
 from mnemolog.producers.arguments import REMEMBER_FIELDS, RememberFields, UpdateFields
 from mnemolog.producers.receipts import Receipt
+from mnemolog.query.models import MemoryItem
 from mnemolog.schemas.errors import InvalidInputError
+from mnemolog.schemas.memory_events import MemoryChanges, check_validity
 from mnemolog.verbs.handle import Handle
 
 Receipts: TypeAlias = list[Receipt]
@@ -20,8 +22,12 @@ class Writing(Handle):
         """Remember `text`, up to 64 KiB. See `Commands.remember` for the fields.
 
         With an `id` a retry is harmless; with a `key` the new memory supersedes the one that held the key.
+
+        Raises:
+            NotFoundError: one of `sources`, or the source episode of a `detail`, is not in this namespace.
         """
         event = self._commands.remember(text, **fields)
+        self._check_references([event])
         return Receipt(event.memory_id, self._session.append([event])[0])
 
     def remember_many(
@@ -34,6 +40,7 @@ class Writing(Handle):
         if isinstance(items, str | bytes | Mapping) or not isinstance(items, Iterable):
             raise InvalidInputError(f"items: give a list of texts or dicts, not {items!r:.80}", field="items")
         events = [self._commands.remember(**_arguments(item, fields)) for item in items]
+        self._check_references(events)
         positions = self._session.append(events) if events else []
         return [Receipt(event.memory_id, at) for event, at in zip(events, positions, strict=True)]
 
@@ -43,8 +50,10 @@ class Writing(Handle):
         Raises:
             NotFoundError: there is no such memory in this namespace.
         """
-        self._require(id)
-        return Receipt(id, self._session.append([self._commands.update(id, **changes)])[0])
+        known, event = self._require(id), self._commands.update(id, **changes)
+        self._check_references([event])
+        _check_validity(known, event.changes)
+        return Receipt(id, self._session.append([event])[0])
 
     def supersede(self, id: str, by: str, *, reason: str | None = None) -> Receipt:  # noqa: A002
         """Let the memory `by` replace the memory `id`, which stays as history.
@@ -58,6 +67,13 @@ class Writing(Handle):
         if self._queries.leads_to(self._require(by), id):
             raise InvalidInputError(f"{by!r} was itself superseded by {id!r}", field="by")
         return Receipt(id, self._session.append([event])[0])
+
+
+def _check_validity(known: MemoryItem, changes: MemoryChanges) -> None:
+    try:
+        check_validity(changes.get("valid_from", known.valid_from), changes.get("valid_to", known.valid_to))
+    except ValueError as error:
+        raise InvalidInputError(f"valid_to: {error}", field="valid_to") from error
 
 
 def _arguments(item: str | Mapping[str, Any], shared: Mapping[str, Any]) -> dict[str, Any]:
