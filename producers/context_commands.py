@@ -1,4 +1,4 @@
-"""From a call's arguments to the context event it means. Nothing is appended here, and nothing is looked up."""
+"""From a call's arguments to the context event it means. Nothing is appended or looked up here."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from mnemolog.producers.commands import UNSET, Commands, Unset
 from mnemolog.producers.expiry import expiry_after
 from mnemolog.schemas import events as ev
-from mnemolog.schemas.context_events import CacheCount, Tier
+from mnemolog.schemas.context_events import CacheCount, Tier, check_value
 from mnemolog.schemas.errors import InvalidInputError
 from mnemolog.schemas.fields import check_identifier
 
@@ -46,6 +46,14 @@ def check_name(field: str, value: object) -> str:
         return check_identifier(value)
     except ValueError as error:
         raise InvalidInputError(f"{field}: {error}: {value!r:.80}", field=field) from error
+
+
+def check_json(field: str, value: object) -> None:
+    """Refuse what an entry can't hold."""
+    try:
+        check_value(value)
+    except ValueError as error:
+        raise InvalidInputError(f"{field}: {error}", field=field) from error
 
 
 class ContextCommands:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -75,7 +75,7 @@ class ContextQueries:
     ) -> ContextPage:
         """Entries whose keys begin with `prefix`, and whose key or value holds `contains`, by key.
 
-        `contains` is a substring in any case; of a value its strings, numbers and keys count, as JSON has them.
+        `contains` is a substring in any case; a value that is no string counts as its JSON.
         """
         check_count("limit", limit, 0, MAX_LIMIT)
         check_count("offset", offset, 0, 2**62)
@@ -94,7 +94,7 @@ class ContextQueries:
     def mentioning(
         self, place: Place, tests: Callable[[str], float], limit: int
     ) -> list[tuple[ContextEntry, float]]:
-        """The entries of a place to whose text, its key and value, `tests` gives over 0; the highest first."""
+        """The entries of a place to whose text, its key and value, `tests` gives over 0; highest first."""
         with self._living(place) as (cache, living):
             texts = self._reader.texts(self._namespace, cache, living)
             marks = [tests(f"{held.key} {text}") for held, text in zip(living, texts, strict=True)]
@@ -111,12 +111,12 @@ class ContextQueries:
         agent_id: str | None = None,
         thread_id: str | None = None,
         origin: str | None = None,
-    ) -> list[tuple[Place, str]]:
-        """The entries of some tiers: of one agent, thread or origin where named."""
+    ) -> list[Held]:
+        """The entries of some tiers: of one agent, thread or origin where named; without their values."""
         now = self.clock()
         with self._reader.namespace(self._namespace) as cache:
             return [
-                (place, held.key)
+                held
                 for place in cache.places(tiers)
                 if agent_id in (None, place[1]) and thread_id in (None, place[2])
                 for held in cache.entries(place)
@@ -139,7 +139,10 @@ class ContextQueries:
 
 
 def _searched(held: Held, text: str) -> str:
-    """What a substring is looked for in."""
+    """What a substring is looked for in: a string is itself, any other value its JSON."""
+    if text.startswith('"'):
+        with suppress(ValueError):
+            text = json.loads(text)
     return f"{held.key}\n{text}".casefold()
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from mnemolog.query.contexts import ContextQueries
 from mnemolog.query.graph_queries import GraphQueries
+from mnemolog.query.contexts import ContextQueries
 from mnemolog.query.live import live_at
 from mnemolog.query.models import Change, Hits, MemoryItem, to_change, to_item
 from mnemolog.query.reader import ViewReader
@@ -67,6 +68,7 @@ class Queries:
         if not isinstance(weights, Weights | None):
             raise InvalidInputError(f"weights is a Weights, not {weights!r:.80}", field="weights")
         self._weights = weights or Weights()
+        self.contexts = ContextQueries(reader.contexts, namespace, clock)
         self.graph = GraphQueries(reader.graphs, namespace, clock)
         self.contexts = ContextQueries(reader.contexts, namespace, clock)
         self.table = TableQueries(reader, namespace, clock)

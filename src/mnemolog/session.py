@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from mnemolog.own_writes import OwnWrites
@@ -13,7 +13,7 @@ from mnemolog.schemas.events import Envelope
 from mnemolog.schemas.namespaces import Namespace
 from mnemolog.schemas.positions import Position, parse_position
 from mnemolog.schemas.records import Record
-from mnemolog.schemas.topics import check_topic
+from mnemolog.schemas.topics import TOPIC_NAMES, check_topic
 
 if TYPE_CHECKING:
     from mnemolog.schemas.ports import Log
@@ -83,6 +83,11 @@ class LogSession:
         self._written.add(positions, self._namespace)
         return positions
 
+    def append_aside(self, event: Envelope) -> Position:
+        """Append an event that no later read of this handle has to wait for."""
+        self.check_open()
+        return self.log.append(encode(event))[0]
+
     def expect(self, positions: Iterable[Position]) -> None:
         """Let the next `settle` wait for these too, whatever its namespace."""
         self._written.add(positions, None)
@@ -103,10 +108,12 @@ class LogSession:
                 "Is a worker running?"
             )
 
-    def settle(self, after: Position | str | None = None) -> None:
-        """Wait for what this handle wrote, and for `after`."""
+    def settle(self, after: Position | str | None = None, topics: Container[str] = TOPIC_NAMES) -> None:
+        """Wait for what this handle wrote to `topics`, and for `after`."""
         self.check_open()
         for position in self._written.of(self._namespace):
+            if position.topic not in topics:
+                continue
             self.wait(position, self._wait_seconds)
             self._written.shown(position, self._namespace)
         if after is not None:
