@@ -159,6 +159,30 @@ def test_dedupe_touches_the_memory() -> None:
     assert [change["type"] for change in row["history"]] == ["MemoryRemembered", "MemoryRemembered"]
 
 
+def test_dedupe_of_a_text_that_was_changed_since_puts_it_there_again() -> None:
+    """The last word wins: a text that was just remembered is never missing."""
+    row = given(remember("m", "old", touch=True), update("m", text="new"), remember("m", "old", touch=True))[
+        "m"
+    ]
+    assert (row["text"], len(row["history"])) == ("old", 3)
+
+
+def test_dedupe_of_a_text_that_is_there_leaves_what_was_changed_beside_it() -> None:
+    first, second = remember("m", "a", touch=True), remember("m", "a", touch=True)
+    row = given(first, update("m", importance=0.9, tags=["t"]), second)["m"]
+    assert (row["importance"], row["tags"], row["touched_at"]) == (0.9, ["t"], second.occurred_at)
+
+
+def test_a_keyed_memory_said_again_without_a_touch_changes_nothing() -> None:
+    given(remember("m", "fish", key="diet")).unchanged_by(remember("m", "fish", key="diet"))
+
+
+def test_a_keyed_memory_said_again_after_another_one_holds_its_key_again() -> None:
+    view = given(remember("m", "a", key="k"), remember("n", "b", key="k"), remember("m", "a", key="k"))
+    assert (view.slot_holders("k"), view.active()) == (["m"], {"m"})
+    assert view["m"]["touched_at"] is None
+
+
 def test_a_touch_that_arrives_late_does_not_step_back() -> None:
     row = given(
         remember("m", "a", touch=True), remember("m", "a", touch=True, occurred_at=START - timedelta(9))

@@ -6,6 +6,7 @@ import builtins
 from typing import Any, Unpack
 
 from mnemolog.query.models import Change, MemoryItem, Page
+from mnemolog.schemas.checks import check_string
 from mnemolog.schemas.positions import Position
 from mnemolog.schemas.scope import Scope
 from mnemolog.session import DEFAULT_WAIT_SECONDS
@@ -19,6 +20,15 @@ class Reading(Handle):
         """The memory, superseded ones too; None if it is unknown, forgotten or expired."""
         self._session.settle(after)
         return self._queries.get(id)
+
+    def find_by_key(self, key: str, *, after: Position | str | None = None) -> MemoryItem | None:
+        """The memory that holds `key`: the newest one remembered under it that was not forgotten.
+
+        None if there is none, if it was superseded by a memory without the key, or if it has expired.
+        """
+        self._session.settle(after)
+        found = self._queries.table.page(limit=1, filters={"key": {"eq": check_string("key", key)}})
+        return found.items[0] if found.items else None
 
     def list(
         self,
