@@ -80,6 +80,7 @@ class ContextCommands:
         self, address: Address, value: Any, ttl_seconds: float | None = None, origin: str | None = None
     ) -> ev.ContextSet:
         """The key gets a value, for so long."""
+        check_json("value", value)
         return ev.build(
             ev.ContextSet,
             **self._at(address),

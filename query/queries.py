@@ -28,7 +28,7 @@ from mnemolog.schemas.filters import EVERYTHING, And, Compare
 from mnemolog.schemas.namespaces import Namespace
 from mnemolog.schemas.rows import Row
 from mnemolog.schemas.scope import Scope, scope_node
-from mnemolog.schemas.topics import FEEDBACK, MEMORIES
+from mnemolog.schemas.topics import CONTEXT, FEEDBACK, MEMORIES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -230,7 +230,7 @@ class Queries:
             return {}
         return {
             topic: log.end_offsets(topic).get(partition, 0) - self._reader.applied(topic, partition)
-            for topic in (MEMORIES, FEEDBACK)
+            for topic in (MEMORIES, FEEDBACK, CONTEXT)
         }
 
 

@@ -13,7 +13,7 @@ from mnemolog import Memory
 from mnemolog.embedders import EmbedderSpec
 from mnemolog.producers.embedded import EmbeddedLog
 from mnemolog.producers.kafka import KafkaLog
-from mnemolog.schemas.topics import FEEDBACK, MEMORIES
+from mnemolog.schemas.topics import CONTEXT, FEEDBACK, MEMORIES
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 Result = TypeVar("Result")
@@ -51,7 +51,7 @@ class Store:
         """Topic → partition → the next offset: what tells whether anything was appended."""
         log = self.log()
         try:
-            return {topic: log.end_offsets(topic) for topic in (MEMORIES, FEEDBACK)}
+            return {topic: log.end_offsets(topic) for topic in (MEMORIES, FEEDBACK, CONTEXT)}
         finally:
             log.close()
 

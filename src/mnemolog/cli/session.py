@@ -14,7 +14,7 @@ from mnemolog.cli.shell import UsageError
 from mnemolog.schemas.errors import InvalidInputError, ViewMissingError
 from mnemolog.schemas.namespaces import encode_namespace
 from mnemolog.schemas.positions import Position
-from mnemolog.schemas.topics import FEEDBACK, MEMORIES, partition_of
+from mnemolog.schemas.topics import CONTEXT, FEEDBACK, MEMORIES, partition_of
 
 if TYPE_CHECKING:
     from mnemolog.memory import Memory
@@ -123,7 +123,7 @@ def _ends(memory: Memory, path: Path) -> list[Position]:
 
     with EmbeddedLog(path / LOG_FILE) as log:
         partition = partition_of(encode_namespace(memory.namespace).encode(), log.partitions(MEMORIES))
-        ends = {topic: log.end_offsets(topic)[partition] for topic in (MEMORIES, FEEDBACK)}
+        ends = {topic: log.end_offsets(topic)[partition] for topic in (MEMORIES, FEEDBACK, CONTEXT)}
     return [Position(topic, partition, end - 1) for topic, end in ends.items() if end]
 
 

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from typing import Self
 
 from mnemolog.producers.building import Ids
+from mnemolog.producers.context_commands import ContextCommands
 from mnemolog.producers.receipts import Receipt
 from mnemolog.schemas.checks import check_count
 from mnemolog.schemas.codec import encode
 from mnemolog.schemas.errors import InvalidInputError
+from mnemolog.schemas.events import Envelope
 from mnemolog.schemas.filters import Filter, Node, to_document
 from mnemolog.schemas.scope import TagsMode, scope_node, selects_everything
 from mnemolog.schemas.topics import FEEDBACK
@@ -54,8 +56,8 @@ class Forgetting(Handle):
     ) -> Forgotten:
         """Forget what the scope selects in this namespace, superseded ones too; how many memories that is.
 
-        `everything=True` forgets the whole namespace. `dry_run` only counts. A memory that is written while
-        this runs is forgotten too if it comes first in the log. With a `limit` no more than so many are
+        `everything=True` forgets the whole namespace, context and caches too. `dry_run` only counts. A memory
+        that is written while this runs is forgotten too if it comes first in the log. With a `limit` no more than so many are
         forgotten, the oldest first, and `remaining` of the result says how many are left.
 
         Raises:
@@ -85,8 +87,13 @@ class Forgetting(Handle):
         return Forgotten(count, len(ids) - count)
 
     def _forget_all(self, node: Node, reason: str | None) -> None:
-        gone = [] if selects_everything(node) else self._queries.table.ids(node, expired=True)
-        self._session.append([self._commands.forget_scope(to_document(node), reason=reason)])
+        events: list[Envelope] = [self._commands.forget_scope(to_document(node), reason=reason)]
+        if selects_everything(node):
+            events.append(ContextCommands(self._commands).delete_scope())
+            self._session.append(events)
+            return
+        gone = self._queries.table.ids(node, expired=True)
+        self._session.append(events)
         self._forget_usage(gone, reason)
 
     def _forget_ids(self, ids: Sequence[str], reason: str | None) -> None:

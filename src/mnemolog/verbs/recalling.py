@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Literal, TypedDict, Unpack, overload
 
 from mnemolog.producers.building import Ids
 from mnemolog.producers.receipts import Receipt
+from mnemolog.query.context_hits import KIND as CONTEXT_KIND
+from mnemolog.query.context_hits import context_hits
 from mnemolog.query.models import Hits
+from mnemolog.query.queries import Asked
 from mnemolog.schemas.filters import Filter
 from mnemolog.schemas.positions import Position
 from mnemolog.schemas.scope import TagsMode
@@ -77,8 +81,9 @@ class Recalling(Handle):
         the filter language. `threshold` is the greatest cosine distance (0…2) of a hit, `min_score` its least
         score. `weights` changes single weights for this call. `after` waits for a position, such as another
         process's receipt. `now` is what ages count from.
-        `group_by_kind` gives a dict of kinds, with up to `k` hits each. Superseded memories are left out
-        unless asked for, and then count a tenth.
+        `group_by_kind` gives a dict of kinds, with up to `k` hits each; under "context", where an agent or a
+        thread is given here or when opening, the entries of theirs that have words of the query. Superseded
+        memories are left out unless asked for, and then count a tenth.
 
         Nothing known yet is an empty list. An embedder that does not answer leaves keyword search, with a
         warning in the hits.
@@ -99,4 +104,22 @@ class Recalling(Handle):
             include_superseded=include_superseded,
             now=now,
         )
-        return self._queries.recall_by_kind(ask) if group_by_kind else self._queries.recall(ask)
+        if not group_by_kind:
+            return self._queries.recall(ask)
+        kinds_found = self._queries.recall_by_kind(ask)
+        if tags is None and filters is None and (kinds is None or CONTEXT_KIND in kinds):
+            self._add_context(kinds_found, ask, agent_id, thread_id)
+        return kinds_found
+
+    def _add_context(
+        self, kinds: dict[str, Hits], ask: Asked, agent_id: str | None, thread_id: str | None
+    ) -> None:
+        """Put what the agent and the thread keep in mind beside the kinds of memories."""
+        whose = agent_id or self._commands.agent_id, thread_id or self._commands.thread_id
+        if whose == (None, None):
+            return
+        k, now, recall_id = ask.question.k, ask.question.now, self._commands.new_id()
+        found = context_hits(self._queries.contexts, self.namespace, whose, ask.text, k, now, recall_id)
+        if found:
+            own = kinds.get(CONTEXT_KIND, found)  # memories may be of that kind too
+            kinds[CONTEXT_KIND] = found if own is found else replace(own, items=(*own.items, *found.items))
