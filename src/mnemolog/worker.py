@@ -29,6 +29,7 @@ from mnemolog.processors.threads import await_threads, in_thread
 from mnemolog.producers.clock import utc_now
 from mnemolog.producers.kafka import KafkaLog
 from mnemolog.schemas.errors import EmbeddingError, LogError, LogUnavailableError, MnemologError, ViewError
+from mnemolog.storage.engine import read_little_at_once
 from mnemolog.storage.layout import Manifest, Views
 from mnemolog.worker_logging import configure_logging
 
@@ -62,6 +63,7 @@ def run_worker(
     """
     configure_logging()
     hold_little()
+    read_little_at_once(views)
     ending = stop or threading.Event()
     _stop_on_signals(ending)
     _load(embedder)

@@ -7,12 +7,15 @@ nothing here talks to. It is put off until somebody uses it.
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec
+from pathlib import Path
 from typing import Any
 
 _CLIENT = "lance_namespace_urllib3_client"
+_LOCAL_READS = 2
 
 
 def put_off(name: str) -> None:
@@ -32,6 +35,16 @@ def put_off(name: str) -> None:
 
     vars(package)["__getattr__"] = run
     sys.modules[name] = package
+
+
+def read_little_at_once(root: str | Path) -> None:
+    """Let this process read fewer pieces of local tables at once: 65 MiB less for a worker, and no slower.
+
+    To be called before any table is opened. Lance's own number is 8; in an object store, where each piece
+    takes long, it is 64 and stays so. With 1 Lance stands still for ever.
+    """
+    if "://" not in str(root):
+        os.environ.setdefault("LANCE_IO_THREADS", str(_LOCAL_READS))
 
 
 put_off(_CLIENT)

@@ -25,7 +25,7 @@ _NEWER = "source._off > target._off OR (source._off = target._off AND source._fi
 _CHUNK = 1_000
 _COARSEST_STAMP_NS = 100_000_000
 _INDEX_CACHE_BYTES = 64 * 2**20
-_METADATA_CACHE_BYTES = 16 * 2**20
+_METADATA_CACHE_BYTES = 8 * 2**20
 
 
 def new_session() -> Any:
@@ -160,7 +160,7 @@ class LanceTable:
         return found
 
     def _holds(self, condition: str) -> bool:
-        """Whether any row is so. A third of the time of a read, and what is new, as most is, needs no read."""
+        """Whether any row is so. It takes a third of the time of a read, which what is new does not need."""
         try:
             return bool(self._table.count_rows(condition))
         except (OSError, RuntimeError, ValueError) as error:
