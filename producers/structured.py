@@ -72,7 +72,7 @@ class StructuredCommands:
             content=content,
             confidence=confidence,
         )
-        return _remember(self, None, detail, fields)
+        return _remember(self, render(detail), detail, fields)
 
     def learn_procedure(
         self: Maker,
@@ -94,7 +94,7 @@ class StructuredCommands:
             description=description,
             trigger_conditions=as_tuple("trigger_conditions", trigger_conditions),
         )
-        return _remember(self, None, detail, fields)
+        return _remember(self, render(detail), detail, fields)
 
     def reflect(
         self: Maker,
@@ -115,7 +115,7 @@ class StructuredCommands:
             source_episode=source_episode_id,
             confidence=confidence,
         )
-        return _remember(self, None, detail, fields)
+        return _remember(self, render(detail), detail, fields)
 
     def record_reward(
         self: Maker,
@@ -140,7 +140,7 @@ class StructuredCommands:
             next_state=next_state,
             context=_context(context),
         )
-        return _remember(self, None, detail, fields)
+        return _remember(self, render(detail), detail, fields)
 
     def link(
         self: Maker,
@@ -152,7 +152,7 @@ class StructuredCommands:
     ) -> ev.MemoriesLinked:
         """The memory `id` is linked to the memory `target`, as its `relation`."""
         if id == target:
-            raise InvalidInputError(f"a memory can't be linked to itself: {id!r}", field="target")
+            raise InvalidInputError(f"target: a memory can't be linked to itself, {id!r}", field="target")
         envelope = self._envelope(event_id)
         return build_event(ev.MemoriesLinked, **envelope, memory_id=id, target_id=target, relation=relation)
 
@@ -176,13 +176,10 @@ def _context(context: Mapping[str, Any] | None) -> dict[str, Any]:
 def _remember(
     commands: Maker, text: str | None, detail: Structured, fields: GeneralFields
 ) -> ev.MemoryRemembered:
-    rendered = render(detail) if text is None else text
     try:
-        made: ev.MemoryRemembered = commands.remember(
-            rendered, kind=KINDS[detail.form], detail=detail, **fields
-        )
+        made: ev.MemoryRemembered = commands.remember(text, kind=KINDS[detail.form], detail=detail, **fields)
     except InvalidInputError as error:
-        if text is None or error.field != "text":
+        if error.field != "text" or not isinstance(detail, Episode):
             raise
         raise InvalidInputError(str(error).replace("text: ", "content: ", 1), field="content") from error
     return made

@@ -66,6 +66,7 @@ class GraphCache:
             generations = {generation for generation, _ in found.values()}
             if len(generations) == 1:
                 return generations.pop(), {name: table for name, (_, table) in found.items()}
+
     def _evict(self) -> None:
         with self._lock:
             sizes = {place: entry.graph.nbytes for place, entry in self._entries.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, get_args
 
 from mnemolog.query.graph import Graph, Key, Sight, key_of, normalized, to_edge
@@ -21,9 +21,8 @@ from mnemolog.query.graph_models import (
     Provenance,
 )
 from mnemolog.query.walks import neighbours, paths
-from mnemolog.schemas.checks import check_count, check_string
+from mnemolog.schemas.checks import check_count, check_moment, check_string
 from mnemolog.schemas.errors import InvalidInputError, ViewMissingError
-from mnemolog.schemas.fields import as_utc
 from mnemolog.schemas.namespaces import Namespace
 
 if TYPE_CHECKING:
@@ -142,7 +141,7 @@ class GraphQueries:
     ) -> Sight:
         return Sight(
             self.clock().timestamp(),
-            None if valid_at is None else moment("valid_at", valid_at).timestamp(),
+            None if valid_at is None else check_moment("valid_at", valid_at).timestamp(),
             superseded,
             _names(relations),
             None if form is None else frozenset({form}),
@@ -186,13 +185,3 @@ def _names(relations: Iterable[str] | None) -> frozenset[str] | None:
             f"predicates: give a list of strings, not {relations!r:.80}", field="predicates"
         )
     return frozenset(check_string("predicates", name) for name in relations)
-
-
-def moment(field: str, value: object) -> datetime:
-    """`value`, if it is a time, in UTC."""
-    try:
-        if isinstance(value, datetime):
-            return as_utc(value).astimezone(UTC)
-    except ValueError as error:
-        raise InvalidInputError(f"{field}: {error}", field=field) from error
-    raise InvalidInputError(f"{field} is a datetime, not {value!r:.80}", field=field)

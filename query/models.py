@@ -16,7 +16,7 @@ from mnemolog.schemas.rows import Row
 @dataclass(frozen=True, slots=True)
 class MemoryItem:
     """One memory as the views know it. Times are aware UTC; `occurred_at` is when it happened in the world,
-    `recorded_at` when the log took it, and it holds from `valid_from` to before `valid_to`, None for open ends.
+    `recorded_at` when the log took it; it holds from `valid_from` to before `valid_to`, None for open ends.
 
     `detail` is what a structured kind says; `sources` are the ids of the memories that it rests on.
     """

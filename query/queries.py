@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from mnemolog.query.config import Config, resolve
 from mnemolog.query.contexts import ContextQueries
 from mnemolog.query.graph_queries import GraphQueries
-from mnemolog.query.contexts import ContextQueries
 from mnemolog.query.live import live_at
 from mnemolog.query.models import Change, Hits, MemoryItem, to_change, to_item
 from mnemolog.query.reader import ViewReader
@@ -21,14 +21,13 @@ from mnemolog.query.scoring.english import asks_of, take_out_names
 from mnemolog.query.scoring.weights import Weights
 from mnemolog.query.table_queries import TableQueries, selected
 from mnemolog.schemas.analysis import analyze
-from mnemolog.schemas.checks import check_count, check_finite, check_string
+from mnemolog.schemas.checks import check_count, check_finite, check_moment, check_string
 from mnemolog.schemas.errors import InvalidInputError, NotFoundError, ViewMissingError
-from mnemolog.schemas.fields import as_utc
 from mnemolog.schemas.filters import EVERYTHING, And, Compare
 from mnemolog.schemas.namespaces import Namespace
 from mnemolog.schemas.rows import Row
 from mnemolog.schemas.scope import Scope, scope_node
-from mnemolog.schemas.topics import CONTEXT, FEEDBACK, MEMORIES
+from mnemolog.schemas.topics import CONFIG, CONTEXT, FEEDBACK, MEMORIES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -68,7 +67,6 @@ class Queries:
         if not isinstance(weights, Weights | None):
             raise InvalidInputError(f"weights is a Weights, not {weights!r:.80}", field="weights")
         self._weights = weights or Weights()
-        self.contexts = ContextQueries(reader.contexts, namespace, clock)
         self.graph = GraphQueries(reader.graphs, namespace, clock)
         self.contexts = ContextQueries(reader.contexts, namespace, clock)
         self.table = TableQueries(reader, namespace, clock)
@@ -76,6 +74,14 @@ class Queries:
     def at(self, namespace: Namespace) -> Queries:
         """The same reader, embedder and weights on another namespace."""
         return Queries(self._reader, namespace, self._embedder, self._clock, self._new_id, self._weights)
+
+    def config(self) -> Config:
+        """The settings that hold in the namespace right now."""
+        return resolve(self._weights, *self._reader.configs.levels(self._namespace))
+
+    def forget_config(self) -> None:
+        """Look for settings anew: some were just changed."""
+        self._reader.configs.forget()
 
     def question(
         self,
@@ -100,7 +106,7 @@ class Queries:
         for name, value in (("threshold", threshold), ("min_score", min_score)):
             if value is not None:
                 check_finite(name, value)
-        where, weights_now = scope_node(**scope), self._weights.updated(weights)
+        where, config = scope_node(**scope), self.config()
         named = take_out_names(query, self._authors())
         vector, warnings = self._embed(named.sentence)
         question = Question(
@@ -108,13 +114,13 @@ class Queries:
             asks=asks_of(query),
             authors=named.authors,
             vector=vector,
-            now=self._clock() if now is None else _moment("now", now),
+            now=self._clock() if now is None else check_moment("now", now),
             k=k,
             where=where,
             superseded=include_superseded,
-            threshold=threshold,
+            threshold=config.threshold if threshold is None else threshold,
             min_score=min_score,
-            weights=weights_now,
+            weights=config.weights.updated(weights),
         )
         return Asked(query, question, warnings)
 
@@ -230,14 +236,5 @@ class Queries:
             return {}
         return {
             topic: log.end_offsets(topic).get(partition, 0) - self._reader.applied(topic, partition)
-            for topic in (MEMORIES, FEEDBACK, CONTEXT)
+            for topic in (MEMORIES, FEEDBACK, CONTEXT, CONFIG)
         }
-
-
-def _moment(field: str, value: object) -> datetime:
-    try:
-        if isinstance(value, datetime):
-            return as_utc(value)
-    except ValueError as error:
-        raise InvalidInputError(f"{field}: {error}", field=field) from error
-    raise InvalidInputError(f"{field} is a datetime, not {value!r}", field=field)

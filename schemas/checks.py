@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from datetime import datetime
 from pathlib import Path
 
 from mnemolog.schemas.errors import InvalidInputError
+from mnemolog.schemas.fields import as_utc
 
 MAX_SECONDS = 1e9
 """About 30 years; what threads and sockets can wait for is not much more."""
@@ -38,6 +40,23 @@ def check_string(field: str, value: object) -> str:
     if not isinstance(value, str):
         raise InvalidInputError(f"{field} is a string, not {value!r:.80}", field=field)
     return value
+
+
+def check_bool(field: str, value: object) -> bool:
+    """`value`, if it is true or false."""
+    if not isinstance(value, bool):
+        raise InvalidInputError(f"{field} is true or false, not {value!r:.80}", field=field)
+    return value
+
+
+def check_moment(field: str, value: object) -> datetime:
+    """`value` in UTC, if it is a time; a naive one is UTC."""
+    try:
+        if isinstance(value, datetime):
+            return as_utc(value)
+    except ValueError as error:
+        raise InvalidInputError(f"{field}: {error}", field=field) from error
+    raise InvalidInputError(f"{field} is a datetime, not {value!r:.80}", field=field)
 
 
 def check_path(field: str, value: object) -> Path:

@@ -136,7 +136,9 @@ Label = Annotated[
     str, StringConstraints(strict=True, min_length=1, max_length=256), AfterValidator(check_identifier)
 ]
 Entity = Annotated[
-    str, StringConstraints(strict=True, min_length=1, max_length=1_000), AfterValidator(check_identifier)
+    str,
+    StringConstraints(strict=True, strip_whitespace=True, min_length=1, max_length=1_000),
+    AfterValidator(check_identifier),
 ]
 Reason = Annotated[str, StringConstraints(strict=True, max_length=2_000)]
 Timestamp = Annotated[datetime, AfterValidator(as_utc)]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import Literal, TypedDict, get_args
 
+from mnemolog.schemas.checks import check_moment
 from mnemolog.schemas.errors import InvalidInputError
-from mnemolog.schemas.filters import And, Compare, Filter, Node, Not, Or, parse_filter
+from mnemolog.schemas.filters import And, Compare, Filter, Node, Not, Or, Span, parse_filter
 
 TagsMode = Literal["all", "any", "none", "exact"]
 """`all`: each of the tags is there. `any`: at least one. `none`: no one. `exact`: these and no others."""
@@ -20,6 +22,7 @@ class Scope(TypedDict, total=False):
     tags_mode: TagsMode
     agent_id: str | None
     thread_id: str | None
+    valid_at: datetime | None
     filters: Filter | None
 
 
@@ -30,9 +33,13 @@ def scope_node(
     tags_mode: TagsMode = "all",
     agent_id: str | None = None,
     thread_id: str | None = None,
+    valid_at: datetime | None = None,
     filters: Filter | None = None,
 ) -> Node:
     """The filter that the arguments of a `Scope` mean together.
+
+    `valid_at` selects what held in the world at that time: what has no `valid_from` always did, and what has
+    no `valid_to` still does.
 
     Raises:
         InvalidInputError: an argument of the wrong type, or an unknown mode; `field` names it.
@@ -44,7 +51,16 @@ def scope_node(
     for name, value in (("agent_id", agent_id), ("thread_id", thread_id)):
         if value is not None:
             nodes.append(Compare(name, "eq", _string(name, value), "string"))
+    if valid_at is not None:
+        nodes += _valid_at(check_moment("valid_at", valid_at))
     return nodes[0] if len(nodes) == 1 else And(tuple(nodes))
+
+
+def _valid_at(moment: datetime) -> list[Node]:
+    at = Span(moment, moment)
+    open_ends = [Compare(name, "exists", False, "time") for name in ("valid_from", "valid_to")]
+    sides = Compare("valid_from", "lte", at, "time"), Compare("valid_to", "gt", at, "time")
+    return [Or(pair) for pair in zip(open_ends, sides, strict=True)]
 
 
 def _tags(tags: Sequence[str] | None, mode: object) -> list[Node]:

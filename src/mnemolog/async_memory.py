@@ -201,6 +201,8 @@ class AsyncMemory:
     history = _twin(Memory.history)
     aggregate = _twin(Memory.aggregate)
     to_arrow = _twin(Memory.to_arrow)
+    current_config = _twin(Memory.current_config)
+    set_config = _twin(Memory.set_config)
     link = _twin(Memory.link)
     unlink = _twin(Memory.unlink)
     links = _twin(Memory.links)

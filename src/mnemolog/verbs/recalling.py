@@ -28,6 +28,7 @@ class RecallOptions(TypedDict, total=False):
     tags_mode: TagsMode
     agent_id: str | None
     thread_id: str | None
+    valid_at: datetime | None
     filters: Filter | None
     threshold: float | None
     min_score: float
@@ -66,6 +67,7 @@ class Recalling(Handle):
         tags_mode: TagsMode = "all",
         agent_id: str | None = None,
         thread_id: str | None = None,
+        valid_at: datetime | None = None,
         filters: Filter | None = None,
         threshold: float | None = None,
         min_score: float = 0.0,
@@ -80,7 +82,7 @@ class Recalling(Handle):
         `tags_mode` says how `tags` must fit: `all` of them there, `any`, `none`, or `exact`. `filters` is in
         the filter language. `threshold` is the greatest cosine distance (0…2) of a hit, `min_score` its least
         score. `weights` changes single weights for this call. `after` waits for a position, such as another
-        process's receipt. `now` is what ages count from.
+        process's receipt. `now` is what ages count from. `valid_at` leaves only what held in the world then.
         `group_by_kind` gives a dict of kinds, with up to `k` hits each; under "context", where an agent or a
         thread is given here or when opening, the entries of theirs that have words of the query. Superseded
         memories are left out unless asked for, and then count a tenth.
@@ -97,6 +99,7 @@ class Recalling(Handle):
             tags_mode=tags_mode,
             agent_id=agent_id,
             thread_id=thread_id,
+            valid_at=valid_at,
             filters=filters,
             threshold=threshold,
             min_score=min_score,
