@@ -17,7 +17,7 @@ from mnemolog.schemas.errors import DeliveryError, LogError, LogUnavailableError
 from mnemolog.schemas.ports import Clock
 from mnemolog.schemas.positions import Position
 from mnemolog.schemas.records import Record, StoredRecord
-from mnemolog.schemas.topics import TOPIC_NAMES, partition_of
+from mnemolog.schemas.topics import TOPIC_NAMES, TOPICS, partition_of
 
 _INSERT = "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _LAST = (
@@ -37,8 +37,15 @@ _LATEST = (
     'SELECT "offset", latest FROM records'
     ' WHERE topic = ? AND "partition" = ? AND "offset" >= ? ORDER BY "offset" LIMIT 1'
 )
+_COMPACT = (
+    'DELETE FROM records WHERE topic = ?1 AND "partition" = ?2 AND "offset" NOT IN'
+    ' (SELECT max("offset") FROM records WHERE topic = ?1 AND "partition" = ?2 GROUP BY key)'
+)
 
 _CHUNK = 500
+_COMPACTED = frozenset(spec.name for spec in TOPICS if spec.compacted)
+COMPACT_EVERY = 10_000
+"""Appends to compacted topics after which a log compacts them by itself."""
 
 Row = tuple[str, int, int, int, int, bytes, bytes | None, bytes | None]
 Draft = tuple[str, int, int | None, bytes, bytes | None, bytes | None]
@@ -96,6 +103,7 @@ class EmbeddedLog:
         self._clock = clock
         self._pending: deque[_Request] = deque()
         self._partitions = files.prepare(self._file, partitions)
+        self._since_compaction = 0
 
     @property
     def path(self) -> Path:
@@ -126,6 +134,7 @@ class EmbeddedLog:
                 self._commit_pending()
         if request.positions is None:
             raise request.error or DeliveryError("interrupted: the append may have failed", records[0])
+        self._note_appended(records)
         return request.positions
 
     def append_each(self, records: Iterable[Record]) -> Iterator[Delivery]:
@@ -136,6 +145,25 @@ class EmbeddedLog:
                 yield from [Delivery(position, None) for position in self.append(chunk)]
             except LogError as error:
                 yield from [Delivery(None, error) for _ in chunk]
+
+    def compact(self) -> int:
+        """Keep the last record of each key in the compacted topics; how many others went.
+
+        Offsets stay as they are, with gaps. The space is used again by what is appended later.
+        """
+        gone = 0
+        with self._file.write_lock, self._file.writing() as connection:
+            for topic in sorted(_COMPACTED):
+                for partition in range(self._partitions):
+                    gone += connection.execute(_COMPACT, (topic, partition)).rowcount
+        return gone
+
+    def _note_appended(self, records: Sequence[Record]) -> None:
+        self._since_compaction += sum(record.topic in _COMPACTED for record in records)
+        if self._since_compaction >= COMPACT_EVERY:
+            self._since_compaction = 0
+            with suppress(LogError):  # there will be another time
+                self.compact()
 
     def read(self, topic: str, partition: int, offset: int, limit: int) -> list[StoredRecord]:
         """Up to `limit` records from `offset` on; see `schemas.ports.Log`."""

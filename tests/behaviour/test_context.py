@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -182,9 +184,12 @@ def test_another_handle_sees_it_after_its_position_and_after_reopening(open_memo
 
 def test_many_writers_of_one_key_leave_the_value_that_is_last_in_the_log(open_memory: OpenMemory) -> None:
     mem = open_memory()
-    receipts = at_once([lambda number=number: (mem.set_context("k", number), number) for number in range(64)])
-    last = max(receipts, key=lambda pair: pair[0].position.offset)[1]
-    assert mem.get_context("k") == last
+
+    def write(number: int) -> tuple[int, int]:
+        return mem.set_context("k", number).position.offset, number
+
+    written = at_once([partial(write, number) for number in range(64)])
+    assert mem.get_context("k") == max(written)[1]
 
 
 def deep(levels: int) -> Any:
@@ -248,19 +253,24 @@ def test_bad_input_names_its_field_and_appends_nothing(
     assert store.ends() == before
 
 
-def test_bad_reads_are_refused(mem: Memory) -> None:
-    for call, field in [
-        (lambda: mem.get_context(""), "key"),
-        (lambda: mem.get_context("k", agent_id=7), "agent_id"),  # type: ignore[arg-type]
-        (lambda: mem.delete_context(None), "key"),  # type: ignore[arg-type]
-        (lambda: mem.touch_context("k", 0), "ttl_seconds"),
-        (lambda: mem.list_context(limit=-1), "limit"),
-        (lambda: mem.list_context(3), "prefix"),  # type: ignore[arg-type]
-        (lambda: mem.list_context(contains=3), "contains"),  # type: ignore[arg-type]
-        (lambda: mem.list_context(thread_id=""), "thread_id"),
-        (lambda: mem.destroy_thread(""), "thread_id"),
-        (lambda: mem.destroy_thread("t", agent_id=""), "agent_id"),
-    ]:
-        with pytest.raises(InvalidInputError) as caught:
-            call()
-        assert caught.value.field == field
+BAD_CALLS: list[tuple[str, Callable[[Any], object]]] = [
+    ("key", lambda mem: mem.get_context("")),
+    ("agent_id", lambda mem: mem.get_context("k", agent_id=7)),
+    ("key", lambda mem: mem.delete_context(None)),
+    ("ttl_seconds", lambda mem: mem.touch_context("k", 0)),
+    ("limit", lambda mem: mem.list_context(limit=-1)),
+    ("prefix", lambda mem: mem.list_context(3)),
+    ("contains", lambda mem: mem.list_context(contains=3)),
+    ("thread_id", lambda mem: mem.list_context(thread_id="")),
+    ("thread_id", lambda mem: mem.destroy_thread("")),
+    ("agent_id", lambda mem: mem.destroy_thread("t", agent_id="")),
+]
+
+
+@pytest.mark.parametrize(("field", "call"), BAD_CALLS)
+def test_bad_calls_are_refused(store: Store, mem: Memory, field: str, call: Callable[[Any], object]) -> None:
+    before = store.ends()
+    with pytest.raises(InvalidInputError) as caught:
+        call(mem)
+    assert caught.value.field == field
+    assert store.ends() == before
