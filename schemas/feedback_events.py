@@ -34,7 +34,7 @@ class RecallServed(Envelope):
     recall_id: Identifier
     query: Text | None = None
     query_type: Label = "other"
-    feature_set: Label = ""
+    feature_set: Label | None = None
     shown: Annotated[tuple[Shown, ...], Field(max_length=MAX_SHOWN)] = ()
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 from mnemolog.schemas.details import COLUMNS, NUMBERS
 from mnemolog.schemas.events import Envelope
 from mnemolog.schemas.namespaces import Namespace, encode_namespace
-from mnemolog.schemas.topics import CONTEXT, FEEDBACK, MEMORIES
+from mnemolog.schemas.topics import CONFIG, CONTEXT, FEEDBACK, MEMORIES
 
 Row: TypeAlias = dict[str, Any]
 """One row of a view: column → value. `vector` is a float32 array of shape [dim], or None."""
@@ -166,12 +166,23 @@ CONTEXT_FIELDS = [
 gave it, `set_expires_at` what that one said, which holds again after a renewal that speaks of another revision."""
 
 
+CONFIG_FIELDS = [
+    *_GUARD,
+    pa.field("setting", pa.string()),
+    pa.field("value", pa.string()),
+    pa.field("agent_id", pa.string()),
+    pa.field("occurred_at", TIME),
+]
+"""One row a setting of a namespace; those for all have the empty namespace. `value` is JSON."""
+
+
 TABLES: Mapping[str, str] = {
     "memories": MEMORIES,
     "context": CONTEXT,
     "edges": MEMORIES,
     "usage": FEEDBACK,
     "usefulness": FEEDBACK,
+    "config": CONFIG,
 }
 """Table → the one topic that feeds it."""
 
@@ -197,6 +208,11 @@ def context_schema() -> pa.Schema:
     return pa.schema(CONTEXT_FIELDS)
 
 
+def config_schema() -> pa.Schema:
+    """Columns of the config view."""
+    return pa.schema(CONFIG_FIELDS)
+
+
 def usage_schema() -> pa.Schema:
     """Columns of the usage view."""
     return pa.schema(USAGE_FIELDS)
@@ -205,6 +221,11 @@ def usage_schema() -> pa.Schema:
 def memory_pk(namespace: Namespace, memory_id: str) -> str:
     """The primary key of a memory: an encoded namespace has no `|`, so no two memories share one."""
     return f"{encode_namespace(namespace)}|{memory_id}"
+
+
+def config_pk(namespace: Namespace, setting: str) -> str:
+    """The primary key of a setting."""
+    return f"{encode_namespace(namespace)}|{setting}"
 
 
 def outcome_pk(namespace: Namespace, recall_id: str, memory_id: str) -> str:

@@ -12,6 +12,9 @@ from mnemolog.schemas.filters import EVERYTHING
 from mnemolog.schemas.namespaces import encode_namespace
 from mnemolog.schemas.rows import USAGE_FIELDS, Row, Rows, event_pk, memory_pk, outcome_pk
 
+_USED = 0.5
+"""From this rating on a memory counts as used."""
+
 
 class UsageFold:
     """One row a memory with its counts, one a (recall, memory) with what was said of it.
@@ -53,7 +56,8 @@ class UsageFold:
 
 
 def _said(event: ev.FeedbackGiven) -> dict[str, str]:
-    return dict.fromkeys(event.ignored, "ignored") | dict.fromkeys(event.used, "used")
+    graded = {name: "used" if rating >= _USED else "ignored" for name, rating in event.ratings.items()}
+    return dict.fromkeys(event.ignored, "ignored") | dict.fromkeys(event.used, "used") | graded
 
 
 def _pks(event: ev.FeedbackGiven) -> list[str]:

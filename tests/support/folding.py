@@ -12,6 +12,7 @@ import numpy as np
 from mnemolog.processors.folds.memories import MemoriesFold
 from mnemolog.processors.folds.port import Fold
 from mnemolog.processors.folds.usage import UsageFold
+from mnemolog.processors.folds.usefulness import UsefulnessFold
 from mnemolog.processors.materialize import fold_batch
 from mnemolog.schemas import events as ev
 from mnemolog.schemas.codec import encode
@@ -69,6 +70,20 @@ def forget_scope(filter: dict[str, Any] | None = None, **fields: Any) -> Event: 
 def feedback(recall_id: str | None, **fields: Any) -> Event:
     """What a recall's memories were good for."""
     return ev.FeedbackGiven(**_envelope({"recall_id": recall_id, **fields}))
+
+
+def served(recall_id: str, query_type: str, shown: dict[str, dict[str, Any]], **fields: Any) -> Event:
+    """A recall showed the memories in `shown`: id → its shape and features."""
+    each = [{"id": name, **one} for name, one in shown.items()]
+    return ev.RecallServed(
+        **_envelope({"recall_id": recall_id, "query_type": query_type, "shown": each, **fields})
+    )
+
+
+def refitted(weights: list[float], **fields: Any) -> Event:
+    """The usefulness model was fitted again."""
+    values = {"feature_set": "1", "evidence": 10, "gain": 0.1, "weights": weights, **fields}
+    return ev.ModelRefitted(**_envelope(values))
 
 
 def stored(event: Event, offset: int, topic: str) -> StoredRecord:
@@ -156,6 +171,11 @@ def given(*events: Event) -> View:
 def given_usage(*events: Event) -> View:
     """The usage view after `events`, the same one by one and in one batch."""
     return _given(UsageFold(), events)
+
+
+def given_usefulness(*events: Event) -> View:
+    """The usefulness view after `events`, the same one by one and in one batch."""
+    return _given(UsefulnessFold(), events)
 
 
 def _given(fold: Fold, events: Sequence[Event]) -> View:

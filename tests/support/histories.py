@@ -45,6 +45,8 @@ DETAILS: list[dict[str, Any] | None] = [
     *[None] * 5,
 ]
 
+FITTED = {"feature_set": st.just("1"), "evidence": st.just(3), "gain": st.just(0.1)}
+
 
 @dataclass(frozen=True)
 class Bad:
@@ -109,7 +111,13 @@ def _drafts() -> st.SearchStrategy[tuple[type[ev.Envelope], dict[str, Any]]]:
             {"detail": None},
         ]
     )
-    kinds: list[tuple[int, type[ev.Envelope], dict[str, st.SearchStrategy[Any]]]] = [
+    served = {
+        "query_type": st.sampled_from(["when", "other"]),
+        "shown": st.lists(_shown(), max_size=3, unique_by=lambda one: one["id"]),
+    }
+    graded = st.dictionaries(ids, st.sampled_from([0.0, 0.3, 1.0]), max_size=2)
+    weights = st.lists(st.sampled_from([0.0, 1.5]), max_size=2)
+    kinds: list[tuple[int, type[ev.Envelope], dict[str, Any]]] = [
         (9, ev.MemoryRemembered, remembered),
         (2, ev.MemoryUpdated, {"memory_id": ids, "changes": changes}),
         (4, ev.MemorySuperseded, {"memory_id": ids, "by": ids}),
@@ -117,9 +125,18 @@ def _drafts() -> st.SearchStrategy[tuple[type[ev.Envelope], dict[str, Any]]]:
         (1, ev.MemoriesUnlinked, {"memory_id": ids, "target_id": ids, "relation": st.none() | relations}),
         (3, ev.MemoryForgotten, {"memory_ids": _some(IDS, 1)}),
         (1, ev.ScopeForgotten, {"filter": st.sampled_from(FILTERS)}),
+        (2, ev.RecallServed, {"recall_id": st.sampled_from("rq"), **served}),
         (3, ev.FeedbackGiven, {"recall_id": recalls, "used": _some(IDS), "ignored": _some(IDS)}),
+        (1, ev.FeedbackGiven, {"recall_id": recalls, "ratings": graded}),
+        (1, ev.ModelRefitted, {"weights": weights, "served": st.booleans()} | FITTED),
     ]
     return _weighted([(often, _draft(kind, fields)) for often, kind, fields in kinds])
+
+
+def _shown() -> st.SearchStrategy[dict[str, Any]]:
+    shapes = st.sampled_from([[], ["date:yes"], ["date:yes", "number:yes"]])
+    features = st.sampled_from([[], [0.5, -1.0]])
+    return st.fixed_dictionaries({"id": st.sampled_from(IDS), "shape": shapes, "features": features})
 
 
 def _weighted(choices: Sequence[tuple[int, st.SearchStrategy[Any]]]) -> st.SearchStrategy[Any]:

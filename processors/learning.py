@@ -1,0 +1,183 @@
+"""Fitting the usefulness model to feedback: pure arithmetic over arrays.
+
+The first feature is log relevance; its weight starts at 8, all others at 0. A list of memories that were shown is
+one choice among them, softmax(z·w), mixed with a share of chance so that wrong feedback pulls little. Weights are
+shrunk twice: to the prior by a ridge, and by how little feedback there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+PRIOR = 8.0
+RIDGE = 20.0
+CHANCE = 0.3
+SHRINK = 300.0
+STEPS = 150
+FOLDS = 5
+LEAST_EVIDENCE = 30
+"""With fewer recalls nothing is served."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One recall with feedback: `features` float64 [shown, features], best first, and a rating (0…1) of each.
+
+    `group` holds together what must not be split between learning and testing, such as a namespace.
+    """
+
+    features: Floats
+    ratings: Floats
+    group: str
+
+    @property
+    def tells(self) -> bool:
+        """Whether anything can be learned: some were used and some were not."""
+        return len(self.ratings) > 1 and bool(self.ratings.min() < self.ratings.max())
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """Weights in the order of the features, the recalls they rest on, and how much better than without them
+    recalls ranked that were left out: the mean gain in reciprocal rank, and its standard error."""
+
+    weights: Floats
+    evidence: int
+    gain: float
+    error: float
+
+    @property
+    def served(self) -> bool:
+        """Whether it gains on feedback that was not seen, by more than chance easily gives."""
+        return self.evidence >= LEAST_EVIDENCE and self.gain > self.error
+
+
+def fit(choices: Sequence[Choice]) -> Fitted | None:
+    """The model of all feedback, and how it does on parts that were held out; None where nothing tells."""
+    telling = [choice for choice in choices if choice.tells]
+    if not telling:
+        return None
+    gains = _held_out_gains(telling)
+    error = float(gains.std() / np.sqrt(len(gains)))
+    return Fitted(_weights(telling), len(telling), float(gains.mean()), error)
+
+
+def _held_out_gains(choices: Sequence[Choice]) -> Floats:
+    """Each choice's gain in reciprocal rank by a model that did not see its fold."""
+    folds = _folds(choices)
+    gains = np.zeros(len(choices))
+    for number in range(FOLDS):
+        seen = [choice for at, choice in enumerate(choices) if folds[at] != number]
+        if not seen:
+            continue
+        weights = _weights(seen)
+        for at in np.flatnonzero(folds == number):
+            choice = choices[at]
+            gains[at] = _reciprocal_rank(choice, weights) - _reciprocal_rank(choice, None)
+    return gains
+
+
+def _folds(choices: Sequence[Choice]) -> NDArray[np.int64]:
+    """The fold of each choice: groups stay together where there are enough of them."""
+    groups = sorted({choice.group for choice in choices})
+    if len(groups) < FOLDS:
+        return np.arange(len(choices)) % FOLDS
+    fold = {group: at % FOLDS for at, group in enumerate(groups)}
+    return np.array([fold[choice.group] for choice in choices])
+
+
+def _reciprocal_rank(choice: Choice, weights: Floats | None) -> float:
+    order = np.arange(len(choice.ratings))
+    if weights is not None:
+        order = np.argsort(-(choice.features @ weights), kind="stable")
+    useful = choice.ratings[order] >= choice.ratings.max() / 2
+    return 1.0 / (1 + int(np.argmax(useful)))
+
+
+def _weights(choices: Sequence[Choice]) -> Floats:
+    """The fitted weights, shrunk to the prior: w₀ + n/(n + 300)·(w − w₀)."""
+    features, target, there = _padded(choices)
+    scale = _scale(features, there)
+    prior = np.zeros(features.shape[2])
+    prior[0] = PRIOR
+    found = _descend(features / scale, target, there, prior)
+    share = len(choices) / (len(choices) + SHRINK)
+    shrunk: Floats = (prior + share * (found - prior)) / scale
+    return shrunk
+
+
+def _padded(choices: Sequence[Choice]) -> tuple[Floats, Floats, Flags]:
+    """[n, longest, features], each memory's share of its list's ratings [n, longest], and what is there."""
+    longest = max(len(choice.ratings) for choice in choices)
+    features = np.zeros((len(choices), longest, choices[0].features.shape[1]))
+    target = np.zeros((len(choices), longest))
+    there = np.zeros((len(choices), longest), dtype=bool)
+    for at, choice in enumerate(choices):
+        count = len(choice.ratings)
+        features[at, :count] = choice.features
+        target[at, :count] = choice.ratings / choice.ratings.sum()
+        there[at, :count] = True
+    return features, target, there
+
+
+def _scale(features: Floats, there: Flags) -> Floats:
+    """The spread of each feature; 1 for log relevance and for what never varies."""
+    spread: Floats = features[there].std(axis=0)
+    spread[(spread < 1e-9) | (np.arange(len(spread)) == 0)] = 1.0
+    return spread
+
+
+def _descend(features: Floats, target: Floats, there: Flags, prior: Floats) -> Floats:
+    """Gradient descent with a step that is halved until it helps: the same input gives the same output."""
+    weights, step = prior.copy(), 1.0 / (RIDGE + len(features))
+    loss, slope = _loss(weights, features, target, there, prior)
+    for _ in range(STEPS):
+        step, tried = _step(weights, step, loss, slope, (features, target, there, prior))
+        if tried is None:
+            break
+        weights, gained, loss, slope = tried[0], loss - tried[1], tried[1], tried[2]
+        if gained < 1e-7 * abs(loss):
+            break
+        step *= 1.5
+    return weights
+
+
+_Data = tuple[Floats, Floats, Flags, Floats]
+
+
+def _step(
+    weights: Floats, step: float, loss: float, slope: Floats, data: _Data
+) -> tuple[float, tuple[Floats, float, Floats] | None]:
+    """The step that helps enough (Armijo), and where it leads: weights, loss, slope; None at the end."""
+    steepness = float(slope @ slope)
+    while step > 1e-12:
+        tried = weights - step * slope
+        new_loss, new_slope = _loss(tried, *data)
+        if new_loss <= loss - 0.25 * step * steepness:
+            return step, (tried, new_loss, new_slope)
+        step /= 2
+    return step, None
+
+
+def _loss(
+    weights: Floats, features: Floats, target: Floats, there: Flags, prior: Floats
+) -> tuple[float, Floats]:
+    """−Σ y·ln((1 − ε)·p + ε/n) + ½·ridge·|w − w₀|², p = softmax(z·w) over each list; and its gradient."""
+    scores = np.where(there, features @ weights, -np.inf)
+    grown = np.exp(scores - scores.max(axis=1, keepdims=True))
+    chosen = grown / grown.sum(axis=1, keepdims=True)
+    mixed = (1 - CHANCE) * chosen + CHANCE * there / there.sum(axis=1, keepdims=True)
+    safe = np.where(there, mixed, 1.0)
+    away = weights - prior
+    loss = -float((target * np.log(safe)).sum()) + 0.5 * RIDGE * float(away @ away)
+    share = target * (1 - CHANCE) * chosen / safe
+    pull = chosen * share.sum(axis=1, keepdims=True) - share
+    slope: Floats = np.einsum("nif,ni->f", features, pull) + RIDGE * away
+    return loss, slope

@@ -1,0 +1,131 @@
+"""Usefulness: what feedback taught. The features it is learned over, the model's lift, and the links people read.
+
+A link says how often memories of one shape were used when one type of query was asked. The model is linear over
+the features, fitted to all feedback (`processors.learning`), and counts only when it was better on feedback that
+it had not seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mnemolog.query.scoring.formulas import Floats
+from mnemolog.query.scoring.relevance import Texts
+from mnemolog.query.scoring.sequence import Integers
+
+TERMS = (
+    "keyword",
+    "vector",
+    "author",
+    "before",
+    "after",
+    "asking",
+    "session_keyword",
+    "session_vector",
+    "date",
+    "when",
+    "number",
+    "length",
+    "opening",
+)
+"""The terms of relevance that are features too."""
+
+FLAGS = ("has_date", "has_number", "has_relative_time", "has_entity", "first_person")
+CROSSED = ("when:date", "when:relative", "howmany:number", "who:entity")
+FEATURES = ("log_relevance", *TERMS, "coverage", *FLAGS, *CROSSED)
+FEATURE_SET = "1"
+"""Names the meaning of `FEATURES`; a model of another set is not used."""
+
+PRIOR = 8.0
+"""The weight of log relevance before anything was learned; that of every other feature is 0."""
+
+PSEUDOCOUNT = 20.0
+"""How many ratings the prior of a link is worth: a namespace borrows that much from all others."""
+
+_ENTITY_QUERIES = frozenset({"who", "which", "where", "what"})
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the features of the candidates are made of, one entry a candidate: relevance, its terms, and the share
+    of the query's terms (by idf) that each memory holds."""
+
+    relevance: Floats
+    terms: Mapping[str, Floats]
+    coverage: Floats
+
+
+def features_of(seen: Seen, texts: Texts, places: Integers, query_type: str) -> Floats:
+    """The features of the candidates at `places` in `texts`: float64 [candidates, len(FEATURES)]."""
+    none = np.zeros(len(places))
+    flags = {name: getattr(texts, name)[places].astype(np.float64) for name in FLAGS}
+    crossed = [
+        flags["has_date"] * (query_type == "when"),
+        flags["has_relative_time"] * (query_type == "when"),
+        flags["has_number"] * (query_type == "howmany"),
+        flags["has_entity"] * (query_type in _ENTITY_QUERIES),
+    ]
+    terms = [seen.terms.get(name, none) for name in TERMS]
+    columns = [np.log(seen.relevance), *terms, seen.coverage, *flags.values(), *crossed]
+    return np.stack(columns, axis=1)
+
+
+def lift(features: Floats, weights: Sequence[float]) -> tuple[Floats, Floats]:
+    """How much each candidate is lifted over the others [candidates], and each feature's share in the exponent.
+
+    U = exp(z·(w − w₀) / 8), with the candidates' mean exponent taken out, so that U is about 1 and relevance · U
+    orders as the model was fitted to: by z·w, where w₀ has 8 for log relevance.
+    """
+    change = np.array(weights, dtype=np.float64)
+    change[0] -= PRIOR
+    shares = features * (change / PRIOR)
+    shares = shares - shares.mean(axis=0, keepdims=True)
+    lifted: Floats = np.exp(shares.sum(axis=1))
+    return lifted, shares
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """A sum of ratings (each 0…1) and how many there are."""
+
+    total: float = 0.0
+    count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """How memories of one `shape` fared when one `query_type` was asked.
+
+    `strength` is the posterior mean of the rating (0…1), `base` that of all memories for this type of query,
+    `count` the number of ratings in the namespace, `pooled` in all namespaces.
+    """
+
+    query_type: str
+    shape: str
+    strength: float
+    base: float
+    count: int
+    pooled: int
+
+    @property
+    def lift(self) -> float:
+        """How many times the base rate."""
+        return self.strength / self.base if self.base > 0 else 1.0
+
+
+def posterior(own: Tally, prior_mean: float, pseudocount: float = PSEUDOCOUNT) -> float:
+    """The mean of a Beta posterior: (s + m·p) / (n + m) for a prior of mean p that is worth m ratings."""
+    return (own.total + pseudocount * prior_mean) / (own.count + pseudocount)
+
+
+def link_of(query_type: str, shape: str, own: Tally, pooled: Tally, base: Tally) -> Link:
+    """A link, hierarchical: the namespace borrows from all of them, these from the base rate of the query type.
+
+    `own` counts one namespace, `pooled` and `base` all; `base` counts every shape.
+    """
+    rate = posterior(base, 0.5, 2.0)
+    strength = posterior(own, posterior(pooled, rate))
+    return Link(query_type, shape, strength, rate, own.count, pooled.count)
