@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from mnemolog.processors.embedding import RowEmbedder
+from mnemolog.processors.folds.config import ConfigFold
 from mnemolog.processors.folds.context import ContextFold
 from mnemolog.processors.folds.edges import EdgesProjection
 from mnemolog.processors.folds.memories import MemoriesFold
@@ -17,6 +18,7 @@ from mnemolog.processors.materialize import OnRejected, ShardWriter
 from mnemolog.schemas.analysis import ANALYZER_VERSION
 from mnemolog.schemas.errors import ViewError
 from mnemolog.schemas.rows import (
+    config_schema,
     context_schema,
     edges_schema,
     memories_schema,
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 
     from mnemolog.schemas.ports import Embedder
 
-FOLDS: Sequence[Fold] = (MemoriesFold(), ContextFold(), UsageFold(), UsefulnessFold())
+FOLDS: Sequence[Fold] = (MemoriesFold(), ContextFold(), UsageFold(), UsefulnessFold(), ConfigFold())
 VIEWS: Sequence[View] = (*FOLDS, EdgesProjection())
 FED_TOPICS = tuple(dict.fromkeys(fold.topic for fold in FOLDS))
 
@@ -103,5 +105,6 @@ def _schema(table: str, manifest: Manifest) -> pa.Schema:
         "context": context_schema,
         "usage": usage_schema,
         "usefulness": usefulness_schema,
+        "config": config_schema,
     }
     return schemas[table]()

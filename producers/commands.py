@@ -217,6 +217,11 @@ class Commands(StructuredCommands):
         envelope = self._envelope(event_id)
         return build_event(ev.FeedbackGiven, **envelope, recall_id=recall_id, used=did, ignored=did_not)
 
+    def configure(self, setting: str, value: Any, namespace: Namespace) -> ev.ConfigChanged:
+        """A setting of `namespace`, or for all (see `schemas.config_events`), is now `value`."""
+        envelope = self._envelope(None) | {"namespace": namespace}
+        return build_event(ev.ConfigChanged, **envelope, setting=setting, value=value)
+
     def _envelope(
         self,
         event_id: str | None,

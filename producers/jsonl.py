@@ -99,7 +99,8 @@ class LineParser:
             return LineError(number, None, str(error))
 
     def _event(self, raw: bytes, document: Mapping[str, Any]) -> Event:
-        _parts(document.get("namespace"))
+        if document.get("namespace") != []:  # settings for all namespaces have that
+            _parts(document.get("namespace"))
         return decode_value(raw)
 
     def _memory(self, document: Mapping[str, Any]) -> Event:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from mnemolog.query.config_reader import ConfigReader
 from mnemolog.query.context_reader import ContextReader
 from mnemolog.query.graph_cache import GraphCache
 from mnemolog.query.namespace_cache import NamespaceCache
@@ -49,6 +50,7 @@ class ViewReader:
         self._entries: OrderedDict[tuple[str, Namespace], _Entry] = OrderedDict()
         self.contexts = ContextReader(self.shard_table)
         self.graphs = GraphCache(self.shard_table)
+        self.configs = ConfigReader(self.shard_table)
 
     def manifest(self) -> Manifest:
         """What the generation that is read was built with: the live one.

@@ -44,6 +44,7 @@ _TOPICS: dict[str, tuple[str, ...]] = {
     "ContextDeleted": (topics.CONTEXT,),
     "ContextScopeDeleted": (topics.CONTEXT,),
     "CacheCounted": (topics.CONTEXT,),
+    "ConfigChanged": (topics.CONFIG,),
     "RecordDeadLettered": (topics.DEADLETTERS,),
     "DeadLetterResolved": (topics.DEADLETTERS,),
 }

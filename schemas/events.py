@@ -10,6 +10,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from mnemolog.schemas.config_events import ConfigChanged
 from mnemolog.schemas.context_events import (
     CacheCounted,
     ContextDeleted,
@@ -33,6 +34,7 @@ from mnemolog.schemas.memory_events import (
 
 __all__ = [
     "CacheCounted",
+    "ConfigChanged",
     "ContextDeleted",
     "ContextScopeDeleted",
     "ContextSet",
@@ -74,6 +76,7 @@ Event = Annotated[
     | ContextDeleted
     | ContextScopeDeleted
     | CacheCounted
+    | ConfigChanged
     | RecordDeadLettered
     | DeadLetterResolved,
     Field(discriminator="type"),

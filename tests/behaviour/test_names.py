@@ -85,7 +85,7 @@ def test_supersede_forget_scope_stats_lag_and_wait(open_memory: OpenMemory) -> N
         assert mem.forget_scope({"kind": "fact"}, dry_run=True) == 1
         assert mem.forget_scope({"kind": "fact"}, reason="done") == 1
         assert [receipt.id for receipt in mem.remember_many(["a", {"text": "b", "id": "b"}])][1] == "b"
-        topics = {"mnemolog.memories", "mnemolog.feedback", "mnemolog.context"}
+        topics = {"mnemolog.memories", "mnemolog.feedback", "mnemolog.context", "mnemolog.config"}
         assert mem.stats()["lag"] == dict.fromkeys(topics, 0)
         assert set(mem.lag()) == topics
 

@@ -270,3 +270,20 @@ def test_forget_takes_no_more_than_its_limit(diets: CommandLine) -> None:
         "dry_run": False,
     }
     assert "--limit" in diets.fails(2, "forget", "bike", "--limit", "2")
+
+
+def test_config_is_set_shown_and_taken_back(diets: CommandLine) -> None:
+    diets.ok("config", "set", "threshold=0.6", "weights.recency=1", "scoring=ongoing")
+    diets.ok("config", "set", "--global", "threshold=0.9", "max_items_per_scope=50")
+    config = diets.json("config", "get")
+    assert (config["threshold"], config["max_items_per_scope"], config["scoring"]) == (0.6, 50, "ongoing")
+    assert config["weights"]["recency"] == 1
+    assert config["origins"]["max_items_per_scope"] == "global"
+    diets.ok("config", "set", "threshold=null")
+    assert "threshold\t0.9 (global)\n" in diets.ok("config", "get")
+
+
+def test_config_refuses_what_makes_no_sense(diets: CommandLine) -> None:
+    assert "threshold" in diets.fails(2, "config", "set", "threshold=7")
+    assert "colour" in diets.fails(2, "config", "set", "colour=red")
+    assert "NAME=VALUE" in diets.fails(2, "config", "set", "threshold")

@@ -10,6 +10,7 @@ from mnemolog import __version__
 from mnemolog.cli import (
     analysing,
     broker,
+    configuring,
     deadletters,
     demo,
     forgetting,
@@ -41,6 +42,7 @@ for module in (demo, upkeep, writing, ingesting, reading, analysing, forgetting,
     module.register(app)
 app.add_typer(deadletters.app, name="deadletters")
 app.add_typer(broker.app, name="broker")
+app.add_typer(configuring.app, name="config")
 
 
 def _print_version(wanted: bool) -> None:

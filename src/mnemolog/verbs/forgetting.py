@@ -57,8 +57,8 @@ class Forgetting(Handle):
         """Forget what the scope selects in this namespace, superseded ones too; how many memories that is.
 
         `everything=True` forgets the whole namespace, context and caches too. `dry_run` only counts. A memory
-        that is written while this runs is forgotten too if it comes first in the log. With a `limit` no more than so many are
-        forgotten, the oldest first, and `remaining` of the result says how many are left.
+        that is written while this runs is forgotten too if it comes first in the log. With a `limit` no more
+        than so many are forgotten, the oldest first, and `remaining` of the result says how many are left.
 
         Raises:
             InvalidInputError: the scope leaves nothing out and `everything` is not said, or a bad limit.
