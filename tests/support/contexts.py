@@ -99,11 +99,11 @@ def histories(max_size: int = 30) -> st.SearchStrategy[list[StoredRecord]]:
 
 def _steps() -> st.SearchStrategy[tuple[str, dict[str, Any]]]:
     place = {
-        "namespace": st.sampled_from([ALICE, ALICE, ALICE, BOB]),
-        "tier": st.sampled_from(["context", "tool"]),
-        "agent_id": st.sampled_from([None, "a"]),
-        "thread_id": st.sampled_from([None, "t"]),
-        "key": st.sampled_from(["k", "l"]),
+        "namespace": _mostly(ALICE, BOB),
+        "tier": _mostly("tool", "context"),
+        "agent_id": _mostly(None, "a"),
+        "thread_id": _mostly(None, "t"),
+        "key": _mostly("k", "l"),
     }
     expires = st.sampled_from([None, HOUR, DAY])
     scope = {
@@ -129,6 +129,11 @@ def _steps() -> st.SearchStrategy[tuple[str, dict[str, Any]]]:
     }
     often = [*["put"] * 5, *["touch"] * 4, "delete", "delete", "scope", "count", "again"]
     return st.sampled_from(often).flatmap(lambda kind: st.tuples(st.just(kind), kinds[kind]))
+
+
+def _mostly(value: Any, other: Any) -> st.SearchStrategy[Any]:
+    """The one most of the time, so that entries collide."""
+    return st.sampled_from([value] * 7 + [other])
 
 
 def _log(steps: Sequence[tuple[str, dict[str, Any]]]) -> list[StoredRecord]:

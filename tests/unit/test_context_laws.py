@@ -5,12 +5,27 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Iterator, Sequence
+from itertools import product
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.contexts import ContextShard, batches, compacted, histories, live_rows, put
+from support.contexts import (
+    DAY,
+    HOUR,
+    ContextShard,
+    batches,
+    compacted,
+    counted,
+    delete,
+    delete_scope,
+    histories,
+    live_rows,
+    put,
+    stored,
+    touch,
+)
 from support.folding import snapshot
 from support.properties import examples
 from support.shards import CrashError, CrashingTable
@@ -18,6 +33,7 @@ from support.shards import CrashError, CrashingTable
 from mnemolog.processors.partition_pump import MAX_RUNS, Delivery, PartitionPump, Source, runs
 from mnemolog.producers.embedded import COMPACT_EVERY, EmbeddedLog
 from mnemolog.schemas.codec import encode
+from mnemolog.schemas.events import Event
 from mnemolog.schemas.records import Record, StoredRecord
 from mnemolog.schemas.rows import Row
 from mnemolog.schemas.topics import CONTEXT, MEMORIES
@@ -101,6 +117,29 @@ def test_a_log_may_be_compacted_again_and_again(records: Log, data: st.DataObjec
     shard = ContextShard()
     shard.follow(rest)
     assert shard.live() == one_by_one(records).live()
+
+
+_OLD, _NEW = put("k", 1, expires_at=HOUR), put("k", 2, expires_at=HOUR)
+NASTY: dict[str, list[Event]] = {
+    "a renewal of an older value comes last": [_OLD, _NEW, touch(_NEW, DAY), touch(_OLD, None)],
+    "a value is set again after its renewal": [_OLD, touch(_OLD, DAY), _OLD],
+    "a renewal is taken back by a later one": [_OLD, touch(_OLD, DAY), touch(_OLD, None), touch(_OLD, HOUR)],
+    "a renewal comes after the deletion": [_OLD, delete("k"), touch(_OLD, DAY), _NEW],
+    "a scope is deleted before and after": [_OLD, delete_scope(), _NEW, delete_scope(), put("l", 3)],
+    "a scope is deleted between two values": [_OLD, delete_scope("context"), touch(_OLD, DAY), _NEW],
+    "counts come between": [counted("s", 1), _OLD, counted("s", 2), delete_scope(), counted("s", 3)],
+}
+
+
+@pytest.mark.parametrize("events", NASTY.values(), ids=NASTY)
+def test_wherever_it_is_compacted_and_wherever_a_reader_stands(events: list[Event]) -> None:
+    records = [stored(event, offset) for offset, event in enumerate(events)]
+    expected = one_by_one(records).live()
+    for before, read in product(range(len(records) + 1), repeat=2):
+        shard = ContextShard()
+        shard.follow(records[:read])
+        shard.follow(compacted(records, before))
+        assert shard.live() == expected, (before, read)
 
 
 @pytest.fixture(scope="module")
