@@ -14,9 +14,11 @@ from mnemolog.cli import (
     deadletters,
     demo,
     forgetting,
+    graph,
     ingesting,
     reading,
     replaying,
+    structured,
     upkeep,
     writing,
 )
@@ -38,9 +40,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for module in (demo, upkeep, writing, ingesting, reading, analysing, forgetting, replaying):
+for module in (demo, upkeep, writing, structured, ingesting, reading, analysing, forgetting, replaying):
     module.register(app)
 app.add_typer(deadletters.app, name="deadletters")
+app.add_typer(graph.app, name="graph")
 app.add_typer(broker.app, name="broker")
 app.add_typer(configuring.app, name="config")
 

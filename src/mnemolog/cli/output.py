@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from pydantic import BaseModel
 
 from mnemolog.schemas.positions import Position
 
@@ -25,6 +26,8 @@ def plain(value: Any) -> Any:
             return str(value)
         case datetime():
             return value.isoformat()
+        case BaseModel():
+            return value.model_dump(mode="json")
         case Mapping():
             return {str(name): plain(item) for name, item in value.items()}
         case str() | int() | float() | None:
@@ -75,6 +78,14 @@ def is_terminal() -> bool:
 def is_watched() -> bool:
     """Whether a person sees stderr right now, so that progress is worth showing."""
     return sys.stderr.isatty()
+
+
+def print_written(as_json: bool, verb: str, what: str, at: Position) -> None:
+    """What was written, and where."""
+    if as_json:
+        print_json({"id": what, "position": at})
+    else:
+        say(f"{verb} {what} at {at}")
 
 
 def print_table(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> None:

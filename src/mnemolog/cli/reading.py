@@ -124,7 +124,7 @@ def get(
 
 def _pairs(item: MemoryItem) -> dict[str, Any]:
     lists = {"namespace": "/".join(item.namespace), "tags": ", ".join(item.tags)}
-    return {name: value for name, value in (plain(item) | lists).items() if value not in (None, "", {})}
+    return {name: value for name, value in (plain(item) | lists).items() if value not in (None, "", {}, [])}
 
 
 def list_(

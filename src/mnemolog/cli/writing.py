@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mnemolog.cli.options import Target, command
-from mnemolog.cli.output import print_json, say
+from mnemolog.cli.output import print_written
 from mnemolog.cli.session import open_log, open_memory
 from mnemolog.cli.shell import UsageError
 from mnemolog.cli.values import parse_object, parse_time, read_text
@@ -74,14 +74,14 @@ def remember(
         pinned=pinned,
         id=id_,
     )
-    at = _append(target, event, create=True)
+    at = append_event(target, event, create=True)
     if wait:
         with open_memory(target) as memory:
             memory.wait(at, target.timeout)
-    _print_written(target, "remembered", event.memory_id, at)
+    print_written(target.json, "remembered", event.memory_id, at)
 
 
-def _append(target: Target, event: Envelope, *, create: bool = False) -> Position:
+def append_event(target: Target, event: Envelope, *, create: bool = False) -> Position:
     """Append an event to the log, without views; the position of its first record."""
     from mnemolog.schemas.codec import encode
 
@@ -95,13 +95,6 @@ def _check_embedder(target: Target) -> None:
         from mnemolog.embedders import resolve
 
         resolve(target.embedder)
-
-
-def _print_written(target: Target, verb: str, what: str, at: Position) -> None:
-    if target.json:
-        print_json({"id": what, "position": at})
-    else:
-        say(f"{verb} {what} at {at}")
 
 
 def update(
@@ -139,7 +132,7 @@ def update(
     changes = {name: value for name, value in given.items() if value is not None} | _cleared(clear or ())
     with open_memory(target) as memory:
         receipt = memory.update(id_, **changes)
-    _print_written(target, "updated", receipt.id, receipt.position)
+    print_written(target.json, "updated", receipt.id, receipt.position)
 
 
 def _cleared(names: Sequence[str]) -> dict[str, Any]:
@@ -158,4 +151,4 @@ def feedback(
     from mnemolog.producers.commands import Commands
 
     event = Commands(target.namespace).feedback(recall, used=used or (), ignored=ignored or ())
-    _print_written(target, "feedback", event.event_id, _append(target, event))
+    print_written(target.json, "feedback", event.event_id, append_event(target, event))
