@@ -35,6 +35,7 @@ _TOPICS: dict[str, tuple[str, ...]] = {
     "MemoriesLinked": (topics.MEMORIES,),
     "MemoriesUnlinked": (topics.MEMORIES,),
     "MemoryForgotten": (topics.MEMORIES, topics.FEEDBACK),
+    "MemoryEvicted": (topics.MEMORIES, topics.FEEDBACK),
     "ScopeForgotten": (topics.MEMORIES, topics.FEEDBACK),
     "RecallServed": (topics.FEEDBACK,),
     "FeedbackGiven": (topics.FEEDBACK,),

@@ -25,6 +25,7 @@ from mnemolog.schemas.memory_events import (
     MemoriesLinked,
     MemoriesUnlinked,
     MemoryChanges,
+    MemoryEvicted,
     MemoryForgotten,
     MemoryRemembered,
     MemorySuperseded,
@@ -47,6 +48,7 @@ __all__ = [
     "MemoriesLinked",
     "MemoriesUnlinked",
     "MemoryChanges",
+    "MemoryEvicted",
     "MemoryForgotten",
     "MemoryRemembered",
     "MemorySuperseded",
@@ -67,6 +69,7 @@ Event = Annotated[
     | MemoriesLinked
     | MemoriesUnlinked
     | MemoryForgotten
+    | MemoryEvicted
     | ScopeForgotten
     | RecallServed
     | FeedbackGiven

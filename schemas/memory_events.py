@@ -127,6 +127,24 @@ class MemoryForgotten(Envelope):
     reason: Reason | None = None
 
 
+class MemoryEvicted(Envelope):
+    """A rule let memories go, as it was decided once from the view; why is in `reason`.
+
+    Over the `capacity` they are forgotten. A `near_duplicate` is superseded by `kept`, the newer memory. So
+    that no decision is carried out twice, or on what has changed since: `previous` is the eviction of the
+    namespace that was the last when it was made, `revisions` names for each memory the event that had changed
+    it last.
+    """
+
+    type: Literal["MemoryEvicted"] = "MemoryEvicted"
+    memory_ids: Ids
+    rule: Literal["capacity", "near_duplicate"]
+    kept: Identifier | None = None
+    previous: Identifier | None = None
+    revisions: Annotated[dict[Identifier, Identifier], Field(max_length=1_001)]
+    reason: Reason | None = None
+
+
 class ScopeForgotten(Envelope):
     """All memories of the namespace that `filter` selects, as of this event, were forgotten.
 

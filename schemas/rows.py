@@ -256,6 +256,11 @@ def event_pk(event: Envelope) -> str:
     return f"@event|{encode_namespace(event.namespace)}|{event.event_id}"
 
 
+def evictions_pk(namespace: Namespace) -> str:
+    """The primary key of the row that knows a namespace's last eviction, and how many there were."""
+    return f"@evictions|{encode_namespace(namespace)}"
+
+
 def applied_pk(topic: str, partition: int) -> str:
     """The primary key of the row that holds the last applied offset of a partition."""
     return f"@applied|{topic}|{partition}"

@@ -20,13 +20,13 @@ from mnemolog.schemas.matching import matches
 from mnemolog.schemas.namespaces import encode_namespace
 from mnemolog.schemas.rows import Row, Rows, event_pk, memory_pk
 
-Forgotten = ev.MemoryForgotten | ev.ScopeForgotten
+Forgotten = ev.MemoryForgotten | ev.ScopeForgotten | ev.MemoryEvicted
 
 
 def affected_by_forgotten(event: ev.MemoryForgotten, rows: Rows) -> Selection:
     """The named memories, those they had superseded, and who holds the keys of these by now."""
     pks = frozenset(_named(event))
-    slots = _slots_left(pks, rows)
+    slots = slots_left(pks, rows)
     return Selection({"pk": pks | {event_pk(event)}, "successor": pks, "slot": slots})
 
 
@@ -34,7 +34,7 @@ def affected_by_scope(event: ev.ScopeForgotten, rows: Rows) -> Selection:
     """The same for the memories in scope, and the mark that the event was applied."""
     scope = (encode_namespace(event.namespace), parse_filter(event.filter))
     gone = frozenset(_in_scope(event, rows))
-    slots = _slots_left(gone, rows)
+    slots = slots_left(gone, rows)
     return Selection({"pk": frozenset({event_pk(event)}), "successor": gone, "slot": slots}, scope)
 
 
@@ -43,14 +43,14 @@ def forget(rows: Rows, event: ev.MemoryForgotten, stamp: Stamp) -> dict[str, Row
     if event_pk(event) in rows:
         return {}
     named = _named(event)
-    return marked(_forget(rows, named, event, stamp), rows, named, event, stamp)
+    return marked(take_out(rows, named, event, stamp), rows, named, event, stamp)
 
 
 def forget_scope(rows: Rows, event: ev.ScopeForgotten, stamp: Stamp) -> dict[str, Row]:
     """Forgets what is in scope and leaves a mark, so that the event given again spares what came since."""
     if event_pk(event) in rows:
         return {}
-    forgotten = _forget(rows, _in_scope(event, rows), event, stamp)
+    forgotten = take_out(rows, _in_scope(event, rows), event, stamp)
     return {**forgotten, **mark(event, stamp, event.reason)}
 
 
@@ -67,13 +67,14 @@ def _in_scope(event: ev.ScopeForgotten, rows: Rows) -> list[str]:
     ]
 
 
-def _slots_left(gone: Collection[str], rows: Rows) -> frozenset[str]:
+def slots_left(gone: Collection[str], rows: Rows) -> frozenset[str]:
     """The slots that memories want back once their successors in `gone` are forgotten."""
     wanted = (slot_wanted(row) for row in rows.values() if row["successor"] in gone)
     return frozenset(slot for slot in wanted if slot is not None)
 
 
-def _forget(rows: Rows, pks: Collection[str], event: Forgotten, stamp: Stamp) -> dict[str, Row]:
+def take_out(rows: Rows, pks: Collection[str], event: Forgotten, stamp: Stamp) -> dict[str, Row]:
+    """The rows once those of `pks` are forgotten: their tombstones, and what they had superseded."""
     gone = {pk for pk in pks if pk in rows and not rows[pk]["deleted"] and not seen(rows[pk], event)}
     changed = {pk: tombstone(rows[pk], event, stamp, event.reason) for pk in gone}
     stay = [row for pk, row in rows.items() if pk not in gone]

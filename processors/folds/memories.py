@@ -6,6 +6,7 @@ import hashlib
 import json
 from typing import Any
 
+from mnemolog.processors.folds.evicting import affected_by_evicted, evict
 from mnemolog.processors.folds.forgetting import (
     affected_by_forgotten,
     affected_by_scope,
@@ -60,6 +61,8 @@ class MemoriesFold:
                 return _affected_by_superseded(event, rows)
             case ev.MemoryForgotten():
                 return affected_by_forgotten(event, rows)
+            case ev.MemoryEvicted():
+                return affected_by_evicted(event, rows)
             case ev.ScopeForgotten():
                 return affected_by_scope(event, rows)
         return Selection()
@@ -73,6 +76,8 @@ class MemoriesFold:
                 return _once(rows, event, stamp)
             case ev.MemoryForgotten():
                 return forget(rows, event, stamp)
+            case ev.MemoryEvicted():
+                return evict(rows, event, stamp)
             case ev.ScopeForgotten():
                 return forget_scope(rows, event, stamp)
         return {}

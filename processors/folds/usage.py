@@ -32,7 +32,7 @@ class UsageFold:
         match event:
             case ev.FeedbackGiven():
                 return Selection({"pk": frozenset(_pks(event))})
-            case ev.MemoryForgotten():
+            case ev.MemoryForgotten() | ev.MemoryEvicted(rule="capacity"):
                 pks = (memory_pk(event.namespace, memory_id) for memory_id in event.memory_ids)
                 return Selection({"memory_pk": frozenset(pks), "pk": frozenset({event_pk(event)})})
             case ev.ScopeForgotten() if not event.filter:
@@ -45,7 +45,7 @@ class UsageFold:
         match event:
             case ev.FeedbackGiven():
                 return _count(rows, event, stamp)
-            case ev.MemoryForgotten():
+            case ev.MemoryForgotten() | ev.MemoryEvicted(rule="capacity"):
                 pks = {memory_pk(event.namespace, memory_id) for memory_id in event.memory_ids}
                 return _forget([row for row in rows.values() if row["memory_pk"] in pks], rows, event, stamp)
             case ev.ScopeForgotten() if not event.filter:
@@ -124,7 +124,10 @@ def _counted(row: Row, outcome: str, before: Row | None, at: datetime, stamp: St
 
 
 def _forget(
-    gone: list[Row], rows: Rows, event: ev.MemoryForgotten | ev.ScopeForgotten, stamp: Stamp
+    gone: list[Row],
+    rows: Rows,
+    event: ev.MemoryForgotten | ev.MemoryEvicted | ev.ScopeForgotten,
+    stamp: Stamp,
 ) -> dict[str, Row]:
     """Empties the rows in `gone` and leaves a mark, so that the event given again spares what came since."""
     mark = event_pk(event)

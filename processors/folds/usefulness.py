@@ -50,7 +50,7 @@ class UsefulnessFold:
             case ev.FeedbackGiven() if event.recall_id is not None:
                 shown = [shown_pk(event.namespace, event.recall_id, said) for said in _ratings(event)]
                 return _by_pk([event_pk(event), *shown, *_links(event.namespace, rows)])
-            case ev.MemoryForgotten():
+            case ev.MemoryForgotten() | ev.MemoryEvicted(rule="capacity"):
                 pks = (memory_pk(event.namespace, memory_id) for memory_id in event.memory_ids)
                 links = frozenset([event_pk(event), *_links(event.namespace, rows)])
                 return Selection({"memory_pk": frozenset(pks), "pk": links})
@@ -70,7 +70,7 @@ class UsefulnessFold:
                 return _show(rows, event, stamp)
             case ev.FeedbackGiven() if event.recall_id is not None:
                 return _rate(rows, event, stamp)
-            case ev.MemoryForgotten():
+            case ev.MemoryForgotten() | ev.MemoryEvicted(rule="capacity"):
                 pks = {memory_pk(event.namespace, memory_id) for memory_id in event.memory_ids}
                 gone = [row for row in rows.values() if row["memory_pk"] in pks]
                 return _forget(gone, rows, event, stamp)
@@ -185,7 +185,9 @@ def _count(
             changed[pk] = _tombstone(changed[pk], stamp)
 
 
-def _forget(gone: Sequence[Row], rows: Rows, event: ev.MemoryForgotten, stamp: Stamp) -> dict[str, Row]:
+def _forget(
+    gone: Sequence[Row], rows: Rows, event: ev.MemoryForgotten | ev.MemoryEvicted, stamp: Stamp
+) -> dict[str, Row]:
     changed: dict[str, Row] = _mark(event, stamp)
     for row in gone:
         if row["deleted"]:

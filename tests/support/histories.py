@@ -117,6 +117,13 @@ def _drafts() -> st.SearchStrategy[tuple[type[ev.Envelope], dict[str, Any]]]:
     }
     graded = st.dictionaries(ids, st.sampled_from([0.0, 0.3, 1.0]), max_size=2)
     weights = st.lists(st.sampled_from([0.0, 1.5]), max_size=2)
+    evicted = {
+        "memory_ids": _some(IDS, 1),
+        "rule": st.sampled_from(["capacity", "near_duplicate"]),
+        "kept": ids,
+        "previous": st.sampled_from(["last", "last", "e0"]),
+        "revisions": st.just({}),
+    }
     kinds: list[tuple[int, type[ev.Envelope], dict[str, Any]]] = [
         (9, ev.MemoryRemembered, remembered),
         (2, ev.MemoryUpdated, {"memory_id": ids, "changes": changes}),
@@ -124,6 +131,7 @@ def _drafts() -> st.SearchStrategy[tuple[type[ev.Envelope], dict[str, Any]]]:
         (3, ev.MemoriesLinked, {"memory_id": ids, "target_id": ids, "relation": relations}),
         (1, ev.MemoriesUnlinked, {"memory_id": ids, "target_id": ids, "relation": st.none() | relations}),
         (3, ev.MemoryForgotten, {"memory_ids": _some(IDS, 1)}),
+        (3, ev.MemoryEvicted, evicted),
         (1, ev.ScopeForgotten, {"filter": st.sampled_from(FILTERS)}),
         (2, ev.RecallServed, {"recall_id": st.sampled_from("rq"), **served}),
         (3, ev.FeedbackGiven, {"recall_id": recalls, "used": _some(IDS), "ignored": _some(IDS)}),
@@ -160,8 +168,25 @@ def histories(max_size: int = 30, *, bad: bool = True) -> st.SearchStrategy[list
         step = _weighted([(19, step), (1, st.sampled_from(BAD))])
     sizes = st.integers(0, max_size)  # lists alone would be of about five
     return sizes.flatmap(lambda size: st.lists(step, min_size=size, max_size=size)).map(
-        lambda drafts: [_finished(at, draft) for at, draft in enumerate(drafts)]
+        lambda drafts: _decided([_finished(at, draft) for at, draft in enumerate(drafts)])
     )
+
+
+def _decided(steps: list[Step]) -> list[Step]:
+    """The history, its evictions decided on what the events before them said."""
+    revisions: dict[tuple[Any, str], str] = {}
+    last: dict[Any, str] = {}
+    for at, step in enumerate(steps):
+        if isinstance(step, ev.MemoryEvicted):
+            known = {one: event for (name, one), event in revisions.items() if name == step.namespace}
+            fits = step.previous == "last"
+            previous = last.get(step.namespace) if fits else step.previous
+            steps[at] = step = step.model_copy(update={"previous": previous, "revisions": known})
+            if fits:
+                last[step.namespace] = step.event_id
+        if isinstance(memory_id := getattr(step, "memory_id", None), str):
+            revisions[step.namespace, memory_id] = step.event_id  # type: ignore[union-attr]
+    return steps
 
 
 def quarrels_over_a_key() -> st.SearchStrategy[list[Step]]:
