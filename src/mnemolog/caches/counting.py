@@ -56,6 +56,7 @@ class Counter:
         self._appending = threading.Lock()
         self._counts: dict[tuple[Tier, str | None], CacheCount] = {}
         self._pending = 0
+        self._position: Position | None = None
         self._thread: threading.Thread | None = None
 
     def checked(self, tier: Tier, name: str | None, *, hit: bool, saved_micros: int = 0) -> None:
@@ -85,22 +86,22 @@ class Counter:
             self._thread.start()
 
     def flush(self) -> Position | None:
-        """Append what was counted since the last time, if anything; where it stands."""
+        """Append what was counted since the last time, if anything; where this source's last sum stands."""
         with self._appending:
             with self._lock:
                 counts = tuple({**count} for count in self._counts.values()) if self._pending else ()
                 pending = self._pending
             if not counts:
-                return None
+                return self._position
             try:
                 event = self._entries.commands.count(self._source, counts)  # type: ignore[arg-type]
-                position = self._entries.append_aside(event)
+                self._position = self._entries.append_aside(event)
             except MnemologError as error:
                 _logger.warning("counts of the caches have to wait: %s", error)
-                return None
+                return self._position
             with self._lock:
                 self._pending -= pending
-            return position
+            return self._position
 
     def close(self) -> None:
         """Append what was counted."""
