@@ -36,7 +36,7 @@ def key_of(type_: NodeType, name: str) -> Key:
     return type_, name if type_ == "memory" else normalized(name)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Stating:
     """The memory that states edges, and when they show. Times are in seconds since 1970, ±inf for none."""
 
@@ -49,9 +49,9 @@ class Stating:
     dates: tuple[datetime | None, datetime | None]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Stated:
-    """An edge as a memory states it."""
+    """An edge as a memory states it. Not frozen, which would take three times as long to make."""
 
     form: Form
     relation: str
@@ -85,6 +85,8 @@ class Graph:
         self._out: dict[Key, list[Stated]] = {}
         self._in: dict[Key, list[Stated]] = {}
         self._expiry: dict[str, float] = {}
+        self._ends: dict[tuple[Form, str], tuple[Key, str]] = {}
+        self._keys: dict[Key, Key] = {}
         self._entities: list[str] | None = None
         self._count = 0
 
@@ -94,13 +96,33 @@ class Graph:
         return _EDGE_BYTES * self._count + _MEMORY_BYTES * len(self._expiry)
 
     def upsert(self, rows: Iterable[Row]) -> None:
-        """Take rows of the edges view as they stand now, tombstones among them."""
-        for row in sorted(rows, key=lambda row: (row["_off"], row["pk"])):
+        """Take rows of the edges view as they stand now, tombstones among them, in the order of `_off`."""
+        for row in rows:
             self.next_offset = max(self.next_offset, row["_off"] + 1)
             self._drop(row["id"])
             if not row["deleted"]:
-                self._add(row["id"], _stated(row))
+                self._add(row["id"], self._read(row))
             self._entities = None
+
+    def _read(self, row: Row) -> tuple[Stated, ...]:
+        by = _stating(row)
+        return tuple(self._edge(edge, by) for edge in row["edges"])
+
+    def _edge(self, edge: Row, by: Stating) -> Stated:
+        form: Form = edge["form"]
+        source, source_name = self._end(form, by.id if edge["source"] is None else edge["source"])
+        target, target_name = self._end(form, edge["target"])
+        names = source_name, target_name
+        return Stated(form, edge["relation"], source, target, names, edge["confidence"], edge["reward"], by)
+
+    def _end(self, form: Form, name: str) -> tuple[Key, str]:
+        """The key and the spelling of an end: one object for all edges that have it."""
+        place = form, name
+        known = self._ends.get(place)
+        if known is None:
+            key = key_of(_ENDS[form], name)
+            known = self._ends[place] = (self._keys.setdefault(key, key), name)
+        return known
 
     def upsert_memories(self, rows: Iterable[Row]) -> None:
         """Take what says of the memories view whether a memory is there: id, deleted, expires_at, _off."""
@@ -190,8 +212,8 @@ def to_node(edge: Stated, key: Key) -> Node:
     return Node(key[0], edge.names[0] if key == edge.source else edge.names[1])
 
 
-def _stated(row: Row) -> tuple[Stated, ...]:
-    by = Stating(
+def _stating(row: Row) -> Stating:
+    return Stating(
         row["id"],
         row["policy"],
         bool(row["superseded"]),
@@ -200,14 +222,6 @@ def _stated(row: Row) -> tuple[Stated, ...]:
         _seconds(row["valid_to"], math.inf),
         (_utc(row["valid_from"]), _utc(row["valid_to"])),
     )
-    return tuple(_edge(edge, by) for edge in row["edges"] or ())
-
-
-def _edge(edge: Row, by: Stating) -> Stated:
-    form: Form = edge["form"]
-    names = (by.id if edge["source"] is None else edge["source"], edge["target"])
-    source, target = (key_of(_ENDS[form], name) for name in names)
-    return Stated(form, edge["relation"], source, target, names, edge["confidence"], edge["reward"], by)
 
 
 def _seconds(moment: datetime | None, otherwise: float) -> float:

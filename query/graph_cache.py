@@ -11,13 +11,17 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from mnemolog.query.graph import Graph
 from mnemolog.schemas.namespaces import Namespace, encode_namespace
-from mnemolog.storage.arrow import from_arrow
 from mnemolog.storage.sql import literal
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from mnemolog.schemas.rows import Row
     from mnemolog.storage.table import LanceTable, TableState
 
 DEFAULT_GRAPH_BYTES = 256 * 1024 * 1024
+_PIECE = 4_096
+_EDGES = ["id", "deleted", "policy", "superseded", "expires_at", "valid_from", "valid_to", "edges", "_off"]
 _PRESENCE = ["id", "deleted", "expires_at", "_off"]
 _READ = ("memories", "edges")
 TableOf: TypeAlias = Callable[[str, Namespace], "tuple[str, LanceTable]"]
@@ -88,8 +92,17 @@ def _refresh(entry: _Entry, tables: dict[str, LanceTable], namespace: Namespace)
         if known is not None and state.version == known.version:
             continue
         if name == "edges":
-            graph.upsert(from_arrow(table.where(f"{ours} AND _off >= {graph.next_offset}")))
+            found = table.where(f"{ours} AND _off >= {graph.next_offset}", _EDGES)
+            for rows in _pieces(found.sort_by([("_off", "ascending"), ("id", "ascending")])):
+                graph.upsert(rows)
         else:
             since = f"_off >= {graph.memories_next_offset} AND id IS NOT NULL"
-            graph.upsert_memories(from_arrow(table.where(f"{ours} AND {since}", _PRESENCE)))
+            for rows in _pieces(table.where(f"{ours} AND {since}", _PRESENCE)):
+                graph.upsert_memories(rows)
     return before != entry.states
+
+
+def _pieces(table: pa.Table) -> Iterator[list[Row]]:
+    """The rows of a table, a few at a time: as Python objects they take many times the room."""
+    for start in range(0, table.num_rows, _PIECE):
+        yield table.slice(start, _PIECE).to_pylist()

@@ -30,8 +30,9 @@ def test_the_readme_example_runs(
 
 def test_the_concepts_examples_run(tmp_path: Path) -> None:
     with mnemolog.open(tmp_path, embedder="hashing") as memory:
+        names = {"memory": memory}
         for example in BLOCK.findall((ROOT / "docs" / "concepts.md").read_text()):
-            exec(compile(example, "concepts.md", "exec"), {"memory": memory})
+            exec(compile(example, "concepts.md", "exec"), names)
 
 
 @pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
