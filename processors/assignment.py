@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection
 from mnemolog.processors.late_vectors import keep_filling
 from mnemolog.processors.materialize import ShardWriter
 from mnemolog.processors.partition_pump import Delivery, Gate, PartitionPump, Source
+from mnemolog.processors.reactors.reactor import ShardReactor, keep_reacting
 from mnemolog.processors.threads import in_thread
 from mnemolog.schemas.errors import LogError, ViewError
 from mnemolog.schemas.ports import Log
@@ -25,11 +26,19 @@ logger = logging.getLogger(__name__)
 class Assignment:
     """Opens shards when partitions come and closes them when they go. Lives on one event loop.
 
-    `open_shard` opens the shard of a partition number; a commit takes `batch` records at most.
+    `open_shard` opens the shard of a partition number, `reactor_of` makes the reactor that watches it; a
+    commit takes `batch` records at most.
     """
 
-    def __init__(self, open_shard: Callable[[int], ShardWriter], log: Log, batch: int) -> None:
+    def __init__(
+        self,
+        open_shard: Callable[[int], ShardWriter],
+        log: Log,
+        batch: int,
+        reactor_of: Callable[[int], ShardReactor] | None = None,
+    ) -> None:
         self._open_shard = open_shard
+        self._reactor_of = reactor_of
         self._log = log
         self._batch = batch
         self._pumps: dict[Source, PartitionPump] = {}
@@ -59,6 +68,9 @@ class Assignment:
         self._tasks = [
             asyncio.create_task(keep_filling(number, writer)) for number, writer in writers.items()
         ]
+        if self._reactor_of is not None:
+            reactors = {number: self._reactor_of(number) for number in writers}
+            self._tasks += [asyncio.create_task(keep_reacting(*watched)) for watched in reactors.items()]
         self._tasks.append(asyncio.create_task(self._look_after()))
         self._report(starts)
 

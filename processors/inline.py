@@ -15,6 +15,7 @@ from mnemolog.processors.deadletters import keep_in
 from mnemolog.processors.embedding import Backoff
 from mnemolog.processors.locks import LiveShardLock
 from mnemolog.processors.materialize import ShardWriter
+from mnemolog.processors.reactors.reactor import LOOK_SECONDS, AllReactors
 from mnemolog.processors.shards import FED_TOPICS, ensure_live, open_shard
 from mnemolog.schemas.errors import GenerationReplacedError
 from mnemolog.storage.layout import Manifest, Views
@@ -55,9 +56,12 @@ class InlineRunner:
         self._stopping = threading.Event()
         self._apply_backoff = Backoff(monotonic)
         self._fill_backoff = Backoff(monotonic)
+        self._react_backoff = Backoff(monotonic)
+        self._reactors = AllReactors(views, log, clock)
         self._threads = [
             threading.Thread(target=self._run_applying, name="mnemolog-inline", daemon=True),
             threading.Thread(target=self._run_filling, name="mnemolog-vectors", daemon=True),
+            threading.Thread(target=self._run_reacting, name="mnemolog-reactors", daemon=True),
         ]
 
     def start(self) -> None:
@@ -157,6 +161,18 @@ class InlineRunner:
         while not self._stopping.wait(POLL_SECONDS):
             if self._fill_backoff.due:
                 self._fill()
+
+    def _run_reacting(self) -> None:
+        while not self._stopping.wait(LOOK_SECONDS):
+            if not self._react_backoff.due:
+                continue
+            try:
+                if self._reactors.look():
+                    self.wake()
+                self._react_backoff.succeeded()
+            except Exception as error:  # noqa: BLE001 what bounds a memory must not stop it
+                self._react_backoff.failed()
+                _logger.warning("evictions have to wait: %s", error)
 
     def _fill(self) -> None:
         done = failed = 0

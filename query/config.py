@@ -8,7 +8,6 @@ from typing import Any, Literal, TypeAlias
 
 from mnemolog.query.scoring.presets import PRESETS, check_preset
 from mnemolog.query.scoring.weights import Weights
-from mnemolog.schemas.errors import InvalidInputError
 from mnemolog.schemas.settings import WEIGHT, Settings, check_setting
 
 Level: TypeAlias = Literal["global", "namespace"]
@@ -62,17 +61,3 @@ def _weights(below: Weights, settings: Settings) -> Weights:
     base = PRESETS[settings["scoring"]] if "scoring" in settings else below
     single = {name.removeprefix(WEIGHT): value for name, value in settings.items() if name.startswith(WEIGHT)}
     return base.updated(single)
-
-
-def sound(settings: Settings) -> tuple[Settings, list[str]]:
-    """The settings that make sense here, and what is wrong with the others: a later release may know more."""
-    good: Settings = {}
-    problems = []
-    for name, value in settings.items():
-        try:
-            check_score_setting(name, value)
-        except InvalidInputError as error:
-            problems.append(f"{name} = {value!r:.80}: {error}")
-        else:
-            good[name] = value
-    return good, problems

@@ -14,11 +14,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from mnemolog.query.config import sound
+from mnemolog.query.config import check_score_setting
 from mnemolog.schemas.config_events import EVERYWHERE
 from mnemolog.schemas.errors import ViewError
 from mnemolog.schemas.namespaces import Namespace, encode_namespace
-from mnemolog.schemas.settings import Settings
+from mnemolog.schemas.settings import Settings, sound
 from mnemolog.storage.sql import literal
 from mnemolog.storage.table import LanceTable, TableState
 
@@ -86,7 +86,9 @@ class ConfigReader:
     def _read(self, table: LanceTable, namespace: Namespace) -> Settings:
         ours = f"namespace = {literal(encode_namespace(namespace))} AND NOT deleted"
         rows = table.where(ours, ["setting", "value"]).to_pylist()
-        good, problems = sound({row["setting"]: json.loads(row["value"]) for row in rows})
+        good, problems = sound(
+            {row["setting"]: json.loads(row["value"]) for row in rows}, check_score_setting
+        )
         for problem in problems:
             if problem not in self._warned:
                 self._warned.add(problem)

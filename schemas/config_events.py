@@ -24,6 +24,12 @@ def _any_namespace(parts: Namespace) -> Namespace:
     return parts if parts == EVERYWHERE else make_namespace(parts)
 
 
+AnyNamespace = Annotated[
+    tuple[str, ...], BeforeValidator(_no_single_string), AfterValidator(_any_namespace)
+]
+"""A namespace, or all of them."""
+
+
 class ConfigChanged(Envelope):
     """One setting of a namespace, or of all, has a new value; null takes it back.
 
@@ -32,7 +38,7 @@ class ConfigChanged(Envelope):
     """
 
     type: Literal["ConfigChanged"] = "ConfigChanged"
-    namespace: Annotated[tuple[str, ...], BeforeValidator(_no_single_string), AfterValidator(_any_namespace)]
+    namespace: AnyNamespace
     setting: Label
     value: JsonValue = None
 

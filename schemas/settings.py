@@ -95,3 +95,17 @@ def flatten(given: Mapping[str, Any]) -> Settings:
     for name, value in flat.items():
         check_setting(name, value)
     return flat
+
+
+def sound(settings: Settings, check: Callable[[str, Any], None]) -> tuple[Settings, list[str]]:
+    """The settings that pass `check`, and what is wrong with the others: a later release may know more."""
+    good: Settings = {}
+    problems = []
+    for name, value in settings.items():
+        try:
+            check(name, value)
+        except InvalidInputError as error:
+            problems.append(f"{name} = {value!r:.80}: {error}")
+        else:
+            good[name] = value
+    return good, problems

@@ -9,8 +9,9 @@ from mnemolog.processors.folds.forgetting import slots_left, take_out
 from mnemolog.processors.folds.memory_rows import stamped, superseded
 from mnemolog.processors.folds.port import Selection, Stamp
 from mnemolog.schemas import events as ev
+from mnemolog.schemas.evictions import eviction_counts, evictions_pk, last_eviction
 from mnemolog.schemas.namespaces import encode_namespace
-from mnemolog.schemas.rows import MEMORY_FIELDS, Row, Rows, evictions_pk, memory_pk
+from mnemolog.schemas.rows import MEMORY_FIELDS, Row, Rows, memory_pk
 
 
 def affected_by_evicted(event: ev.MemoryEvicted, rows: Rows) -> Selection:
@@ -55,16 +56,6 @@ def _replace(rows: Rows, gone: Iterable[str], event: ev.MemoryEvicted, stamp: St
         for pk in gone
         if pk != kept["pk"] and rows[pk]["superseded_by"] is None and rows[pk]["key"] is None
     }
-
-
-def last_eviction(row: Row | None) -> str | None:
-    """The id of the last eviction that was carried out, of a namespace's row of evictions."""
-    return None if row is None else str(row["history"][-1]["event_id"])
-
-
-def eviction_counts(row: Row | None) -> dict[str, int]:
-    """Rule → how many memories it let go, of a namespace's row of evictions."""
-    return {} if row is None else dict(json.loads(row["history"][-1]["reason"]))
 
 
 def _counted(last: Row | None, event: ev.MemoryEvicted, number: int, stamp: Stamp) -> dict[str, Row]:

@@ -8,10 +8,10 @@ import pytest
 from support.folding import ALICE, View, feedback, given, given_usage, remember, supersede, update
 from support.folding import _envelope as envelope
 
-from mnemolog.processors.folds.evicting import eviction_counts, last_eviction
 from mnemolog.schemas import events as ev
 from mnemolog.schemas.events import Event
-from mnemolog.schemas.rows import evictions_pk, memory_pk
+from mnemolog.schemas.evictions import eviction_counts, evictions_pk, last_eviction
+from mnemolog.schemas.rows import memory_pk
 
 
 def evict(*memory_ids: str, on: View | None = None, **fields: Any) -> ev.MemoryEvicted:

@@ -161,8 +161,12 @@ class LanceTable:
 
     def _holds(self, condition: str) -> bool:
         """Whether any row is so. It takes a third of the time of a read, which what is new does not need."""
+        return self.count(condition) > 0
+
+    def count(self, condition: str) -> int:
+        """How many rows an SQL condition holds for; build it with `storage.sql`."""
         try:
-            return bool(self._table.count_rows(condition))
+            return int(self._table.count_rows(condition))
         except (OSError, RuntimeError, ValueError) as error:
             raise ViewError(f"the view could not be read: {error}") from error
 

@@ -1,0 +1,1 @@
+"""Reactors decide what is not deterministic, once, from the views, and append it as events."""
