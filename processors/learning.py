@@ -1,8 +1,8 @@
 """Fitting the usefulness model to feedback: pure arithmetic over arrays.
 
-The first feature is log relevance; its weight starts at 8, all others at 0. A list of memories that were shown is
-one choice among them, softmax(z·w), mixed with a share of chance so that wrong feedback pulls little. Weights are
-shrunk twice: to the prior by a ridge, and by how little feedback there is.
+The first feature is log relevance; its weight starts at 8, all others at 0. A list of memories that were
+shown is one choice among them, softmax(z·w), mixed with a share of chance so that wrong feedback pulls little.
+Weights are shrunk twice: to the prior by a ridge, and by how little feedback there is.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Fitted:
     @property
     def served(self) -> bool:
         """Whether it gains on feedback that was not seen, by more than chance easily gives."""
-        return self.evidence >= LEAST_EVIDENCE and self.gain > self.error
+        return self.evidence >= LEAST_EVIDENCE and self.gain > 2 * self.error
 
 
 def fit(choices: Sequence[Choice]) -> Fitted | None:
@@ -78,7 +78,7 @@ def _held_out_gains(choices: Sequence[Choice]) -> Floats:
         if not seen:
             continue
         weights = _weights(seen)
-        for at in np.flatnonzero(folds == number):
+        for at in np.flatnonzero(folds == number).tolist():
             choice = choices[at]
             gains[at] = _reciprocal_rank(choice, weights) - _reciprocal_rank(choice, None)
     return gains

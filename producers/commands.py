@@ -8,9 +8,10 @@ from datetime import datetime
 from enum import Enum
 from typing import Any, Final
 
-from mnemolog.producers.building import Ids, as_detail, as_dict, as_tuple, build_event, id_set
+from mnemolog.producers.building import Ids, as_detail, as_dict, as_tuple, build_event
 from mnemolog.producers.clock import utc_now
 from mnemolog.producers.expiry import expiry_after
+from mnemolog.producers.feedback import FeedbackCommands
 from mnemolog.producers.ids import derived_id, new_id
 from mnemolog.producers.structured import StructuredCommands
 from mnemolog.schemas import events as ev
@@ -35,7 +36,7 @@ UNSET: Final = Unset.UNSET
 
 
 @dataclass(frozen=True, slots=True)
-class Commands(StructuredCommands):
+class Commands(StructuredCommands, FeedbackCommands):
     """Makes the events of one namespace. Pure but for the injected clock and ids; threads may share it.
 
     `agent_id` and `thread_id` are the defaults for calls that name none.
@@ -194,28 +195,6 @@ class Commands(StructuredCommands):
         """What `filter` selects in the namespace as of this event is forgotten; `{}` means all of it."""
         envelope = self._envelope(event_id)
         return build_event(ev.ScopeForgotten, **envelope, filter=as_dict("filter", filter), reason=reason)
-
-    def feedback(
-        self,
-        recall_id: str | None = None,
-        *,
-        used: Ids = (),
-        ignored: Ids = (),
-        event_id: str | None = None,
-    ) -> ev.FeedbackGiven:
-        """Of what a recall showed, `used` helped and `ignored` did not.
-
-        With a `recall_id` the same feedback given twice counts once: its event id follows from its content.
-        """
-        did, did_not = id_set("used", used), id_set("ignored", ignored)
-        if not did and not did_not:
-            raise InvalidInputError("feedback needs ids that were used or ignored", field="used")
-        if both := set(did) & set(did_not):
-            raise InvalidInputError(f"both used and ignored: {', '.join(sorted(both))}", field="ignored")
-        if event_id is None and isinstance(recall_id, str):
-            event_id = derived_id("feedback", encode_namespace(self.namespace), recall_id, did, did_not)
-        envelope = self._envelope(event_id)
-        return build_event(ev.FeedbackGiven, **envelope, recall_id=recall_id, used=did, ignored=did_not)
 
     def configure(self, setting: str, value: Any, namespace: Namespace) -> ev.ConfigChanged:
         """A setting of `namespace`, or for all (see `schemas.config_events`), is now `value`."""

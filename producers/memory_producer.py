@@ -187,13 +187,16 @@ class MemoryProducer:
         *,
         used: Ids = (),
         ignored: Ids = (),
+        ratings: Mapping[str, float] | None = None,
         event_id: str | None = None,
     ) -> Receipt:
         """Say which of the memories that a recall showed were used and which were ignored.
 
         The same feedback on the same recall counts once.
         """
-        event = self._commands.feedback(recall_id, used=used, ignored=ignored, event_id=event_id)
+        event = self._commands.feedback(
+            recall_id, used=used, ignored=ignored, ratings=ratings, event_id=event_id
+        )
         return Receipt(event.event_id, self._append(event))
 
     def write(self, event: Envelope) -> Receipt:

@@ -106,16 +106,26 @@ class Factor:
 
 
 @dataclass(frozen=True, slots=True)
+class Trace:
+    """What a recall keeps of a hit to learn from: its shape in words, and its features as numbers."""
+
+    shape: tuple[str, ...] = ()
+    features: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """A recalled memory. `score` is the product of the values of its `factors`.
 
-    `origins` says which searches found it: `vector`, `keyword`, or both.
+    `origins` says which searches found it: `vector`, `keyword`, or both. `trace` is what is learned
+    from.
     """
 
     memory: MemoryItem
     score: float
     factors: Mapping[str, Factor]
     origins: tuple[str, ...] = ()
+    trace: Trace = field(default=Trace(), repr=False)
 
     def explain(self) -> str:
         """The score in one line: every factor with its parts."""

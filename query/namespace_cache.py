@@ -21,7 +21,7 @@ _NOT_KEPT = ("vector", "terms", "history", "origin", "slot", "successor", "_fill
 _FIRST_CAPACITY = 64
 _MAX_CHUNKS = 64
 _MAX_DECODED = 4_096
-SHAPE_FLAGS = ("asks", "has_date", "has_relative_time", "has_number")
+SHAPE_FLAGS = ("asks", "has_date", "has_relative_time", "has_number", "has_entity", "first_person")
 
 
 class Numbered:

@@ -74,6 +74,16 @@ class Postings:
                 scores[slots] += repeats * rarity * saturation(counts, lengths[slots], mean_length)
         return scores
 
+    def coverage(self, terms: Iterable[str], size: int) -> Floats:
+        """The share of the query's distinct `terms`, weighted by idf, that every slot below `size` holds."""
+        held, whole = np.zeros(size), 0.0
+        for term in sorted(set(terms)):
+            rarity = idf(self._documents, self._frequency[term])
+            whole += rarity
+            if self._frequency[term] > 0:
+                held[np.array(self._lists[term].slots)] += rarity
+        return held / whole if whole else held
+
     def group_scores(self, terms: Iterable[str], groups: NDArray[np.int64], count: int) -> Floats:
         """The BM25 score of `count` groups as one document each; `groups` has each slot's group, or −1."""
         scores = np.zeros(count)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -17,7 +18,8 @@ from mnemolog.query.live import live_at
 from mnemolog.query.models import Change, Hits, MemoryItem, to_change, to_item
 from mnemolog.query.reader import ViewReader
 from mnemolog.query.recall import Question, recall
-from mnemolog.query.scoring.english import asks_of, take_out_names
+from mnemolog.query.scoring.english import asks_of, query_type, take_out_names
+from mnemolog.query.scoring.usefulness import Link
 from mnemolog.query.scoring.weights import Weights
 from mnemolog.query.table_queries import TableQueries, selected
 from mnemolog.schemas.analysis import analyze
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from mnemolog.schemas.ports import Clock, Embedder, Log, NewId
+    from mnemolog.storage.table import LanceTable
 
 MAX_K = 1_000
 _logger = logging.getLogger(__name__)
@@ -121,6 +124,8 @@ class Queries:
             threshold=config.threshold if threshold is None else threshold,
             min_score=min_score,
             weights=config.weights.updated(weights),
+            query_type=query_type(query),
+            knowledge=self._reader.learned.knowledge(self._namespace),
         )
         return Asked(query, question, warnings)
 
@@ -153,6 +158,22 @@ class Queries:
         except ViewMissingError:
             hits, candidates = [], 0
         return Hits(tuple(hits), self._new_id(), asked.text, asked.question.now, candidates, asked.warnings)
+
+    def links(self, *, everywhere: bool) -> list[Link]:
+        """What feedback taught of the namespace, or of all, the strongest lifts first."""
+        knowledge = self._reader.learned.knowledge(self._namespace)
+        if knowledge is None:
+            return []
+        known = knowledge.pooled if everywhere else knowledge.own
+        links = [knowledge.link(*key) for key in known]
+        return sorted(links, key=lambda link: (-abs(math.log(link.lift)), link.query_type, link.shape))
+
+    def usefulness_tables(self) -> list[LanceTable]:
+        """The usefulness views of all shards."""
+        try:
+            return list(self._reader.shard_tables("usefulness")[1].values())
+        except ViewMissingError:
+            return []
 
     def recall_by_kind(self, asked: Asked) -> dict[str, Hits]:
         """The best memories of each kind that has any."""
@@ -215,7 +236,8 @@ class Queries:
 
     def stats(self) -> dict[str, Any]:
         """Counts of the namespace and what its views were built with."""
-        counts: dict[str, Any] = {"namespace": list(self._namespace), "memories": 0, "active": 0, "kinds": {}}
+        counts: dict[str, Any] = {"namespace": list(self._namespace), "memories": 0, "active": 0}
+        counts |= {"kinds": {}, "evictions": {}}
         try:
             manifest = self._reader.manifest()
             with self._reader.namespace(self._namespace) as cache:
@@ -226,6 +248,7 @@ class Queries:
                 counts["lacking_vectors"] = int((~cache.has_vector[every]).sum()) if manifest.dim else 0
         except ViewMissingError:
             return counts
+        counts["evictions"] = self._reader.evictions(self._namespace)
         return counts | {"generation": manifest.generation, "embedder": manifest.embedder}
 
     def lag(self, log: Log) -> dict[str, int]:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 from mnemolog.query.config_reader import ConfigReader
 from mnemolog.query.context_reader import ContextReader
 from mnemolog.query.graph_cache import GraphCache
+from mnemolog.query.knowledge_reader import KnowledgeReader
 from mnemolog.query.namespace_cache import NamespaceCache
 from mnemolog.schemas.errors import ViewError, ViewMissingError
+from mnemolog.schemas.evictions import eviction_counts, evictions_pk
 from mnemolog.schemas.namespaces import Namespace, encode_namespace
 from mnemolog.schemas.rows import TABLES, Row, memory_pk
 from mnemolog.schemas.topics import partition_of
@@ -51,6 +53,7 @@ class ViewReader:
         self.contexts = ContextReader(self.shard_table)
         self.graphs = GraphCache(self.shard_table)
         self.configs = ConfigReader(self.shard_table)
+        self.learned = KnowledgeReader(self.shard_tables)
 
     def manifest(self) -> Manifest:
         """What the generation that is read was built with: the live one.
@@ -99,6 +102,19 @@ class ViewReader:
         manifest = self.manifest()
         return manifest.generation, self._table(manifest, name, _partition(manifest, namespace))
 
+    def shard_tables(self, name: str) -> tuple[str, dict[int, LanceTable]]:
+        """The table `name` by partition, where there is one, and the generation that they are of.
+
+        Raises:
+            ViewMissingError: there are no views yet.
+        """
+        manifest = self.manifest()
+        tables = {}
+        for partition in range(manifest.partitions):
+            with suppress(ViewMissingError):
+                tables[partition] = self._table(manifest, name, partition)
+        return manifest.generation, tables
+
     def partition_of(self, namespace: Namespace) -> int:
         """The partition, and so the shard, of a namespace."""
         return _partition(self.manifest(), namespace)
@@ -129,6 +145,11 @@ class ViewReader:
         except ViewMissingError:
             return []
         return [(row, usage.get(row["pk"])) for row in found]
+
+    def evictions(self, namespace: Namespace) -> dict[str, int]:
+        """Rule → how many memories of a namespace it let go."""
+        found = self.shard_table("memories", namespace)[1].lookup("pk", [evictions_pk(namespace)])
+        return eviction_counts(found[0] if found else None)
 
     @contextmanager
     def namespace(self, namespace: Namespace) -> Iterator[NamespaceCache]:

@@ -11,20 +11,33 @@ from numpy.typing import NDArray
 
 from mnemolog.query.live import Live
 from mnemolog.query.masks import Mask
-from mnemolog.query.models import Factor, Hit, to_item
+from mnemolog.query.models import Factor, Hit, Trace, to_item
 from mnemolog.query.namespace_cache import NamespaceCache
 from mnemolog.query.scoring.english import Asks
 from mnemolog.query.scoring.formulas import Floats
 from mnemolog.query.scoring.relevance import Evidence, Sought, relevance
 from mnemolog.query.scoring.score import Candidates, ScoredFactor, score
+from mnemolog.query.scoring.usefulness import (
+    FEATURES,
+    Knowledge,
+    Seen,
+    features_of,
+    lift,
+    link_lift,
+    shapes_at,
+)
 from mnemolog.query.scoring.weights import Weights
 from mnemolog.schemas.filters import EVERYTHING, Node
+from mnemolog.schemas.rows import Row
 
 CANDIDATES = 50
 """How many memories each search contributes."""
 
 NEIGHBOURS_OF = 20
 """Of so many of the best, the memories right before and after are candidates too."""
+
+STRONGEST = 4
+"""Of what was learned, a hit shows so many parts."""
 
 DEFAULT_WEIGHTS = Weights()
 
@@ -35,7 +48,8 @@ class Question:
 
     `terms` are the analyzed words of the query without participants' names, `authors` the numbers of those it
     names, `vector` its embedding (float32 [dim]) or None. `threshold` is the greatest cosine distance of a
-    hit, `min_score` its least score.
+    hit, `min_score` its least score. `query_type` is what kind of question it is, `knowledge` what feedback
+    taught, None for nothing.
     """
 
     terms: Sequence[str]
@@ -49,6 +63,8 @@ class Question:
     threshold: float | None = None
     min_score: float = 0.0
     weights: Weights = DEFAULT_WEIGHTS
+    query_type: str = "other"
+    knowledge: Knowledge | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +84,48 @@ def recall(cache: NamespaceCache, live: Live, question: Question) -> tuple[list[
     places, slots = found.places, live.slots[found.places]
     if not places.size:
         return [], 0
+    parts = {name: values[places] for name, values in terms.items()}
+    learned = _learned(cache, live, question, places, Seen(total[places], parts))
     candidates = Candidates(
         total[places],
-        {name: values[places] for name, values in terms.items()} | _cosine_part(evidence, places),
+        parts | _cosine_part(evidence, places),
         question.now.timestamp() - cache.used[slots],
         cache.importance[slots],
         cache.superseded[slots],
+        learned.usefulness,
+        learned.parts,
     )
-    return _ranked(cache, live, question, found, candidates), int(places.size)
+    return _ranked(cache, live, question, found, candidates, learned), int(places.size)
+
+
+@dataclass(frozen=True, slots=True)
+class _Learned:
+    """What feedback taught of the candidates, and what is kept of each to learn from: `features` of shape
+    [candidates, features]; `named` says of every live memory whether the question names its author."""
+
+    usefulness: Floats | None
+    parts: dict[str, Floats]
+    features: Floats
+    named: Mask
+
+
+def _learned(
+    cache: NamespaceCache, live: Live, question: Question, places: NDArray[np.int64], seen: Seen
+) -> _Learned:
+    texts, knowledge, kind = live.texts, question.knowledge, question.query_type
+    named = np.isin(texts.author, question.authors)
+    links, parts = np.ones(len(places)), dict[str, Floats]()
+    if knowledge is not None and knowledge.pooled and question.weights.links:
+        links, parts = link_lift(knowledge, kind, texts, named, places, question.weights.links)
+    coverage = cache.postings.coverage(question.terms, cache.size)[live.slots][places]
+    ranked = Seen(seen.relevance * links, seen.terms)
+    features = features_of(ranked, coverage, texts, places, kind)
+    usefulness = links if parts else None
+    if knowledge is not None and knowledge.weights is not None:
+        lifted, shares = lift(features, knowledge.weights)
+        usefulness = links * lifted
+        parts |= {f"model:{name}": shares[:, at] for at, name in enumerate(FEATURES)}
+    return _Learned(usefulness, parts, features, named)
 
 
 def _cosine_part(evidence: Evidence, places: NDArray[np.int64]) -> dict[str, Floats]:
@@ -130,7 +180,12 @@ def _best(values: Floats, mask: Mask, count: int) -> Mask:
 
 
 def _ranked(
-    cache: NamespaceCache, live: Live, question: Question, found: _Found, candidates: Candidates
+    cache: NamespaceCache,
+    live: Live,
+    question: Question,
+    found: _Found,
+    candidates: Candidates,
+    learned: _Learned,
 ) -> list[Hit]:
     total, factors = score(candidates, question.weights)
     keep = total >= question.min_score
@@ -138,18 +193,31 @@ def _ranked(
         keep &= 1 - candidates.terms["cosine"] <= question.threshold
     order = np.lexsort((found.places, np.abs(candidates.age), -total))  # of equals the nearest to now
     best = [int(at) for at in order if keep[at]][: question.k]
-    slots = live.slots[found.places]
     return [
-        _hit(cache, int(slots[at]), float(total[at]), _factors(factors, at), _origins(found, at))
+        _hit(
+            cache.row(int(live.slots[found.places[at]])),
+            cache,
+            float(total[at]),
+            _factors(factors, at),
+            _origins(found, at),
+            Trace(
+                shapes_at(live.texts, learned.named, int(found.places[at])),
+                tuple(learned.features[at].tolist()),
+            ),
+        )
         for at in best
     ]
 
 
 def _hit(
-    cache: NamespaceCache, slot: int, total: float, factors: dict[str, Factor], origins: tuple[str, ...]
+    row: Row,
+    cache: NamespaceCache,
+    total: float,
+    factors: dict[str, Factor],
+    origins: tuple[str, ...],
+    trace: Trace,
 ) -> Hit:
-    row = cache.row(slot)
-    return Hit(to_item(row, cache.usage(row["pk"])), total, factors, origins)
+    return Hit(to_item(row, cache.usage(row["pk"])), total, factors, origins, trace)
 
 
 def _factors(factors: Sequence[ScoredFactor], at: int) -> dict[str, Factor]:
@@ -159,6 +227,9 @@ def _factors(factors: Sequence[ScoredFactor], at: int) -> dict[str, Factor]:
 
 def _factor(factor: ScoredFactor, at: int) -> Factor:
     parts = {name: float(values[at]) for name, values in factor.parts.items() if values[at] != 0}
+    if factor.name == "usefulness":
+        strongest = sorted(parts, key=lambda name: -abs(parts[name]))[:STRONGEST]
+        parts = {name: parts[name] for name in strongest}
     return Factor(factor.name, float(factor.base[at]), factor.exponent, float(factor.value[at]), parts)
 
 

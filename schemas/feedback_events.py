@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from mnemolog.schemas.config_events import AnyNamespace
 from mnemolog.schemas.envelope import Envelope
 from mnemolog.schemas.fields import Finite, Identifier, Label, Rating, Text
 
@@ -56,6 +57,7 @@ class ModelRefitted(Envelope):
     """
 
     type: Literal["ModelRefitted"] = "ModelRefitted"
+    namespace: AnyNamespace
     feature_set: Label
     weights: Features
     evidence: Annotated[int, Field(ge=0)]

@@ -50,6 +50,8 @@ _HAS_NUMBER = re.compile(
     r"|once|twice|first|second|third)\b",
     re.IGNORECASE,
 )
+_HAS_ENTITY = re.compile(r"(?<=[\w,;] )[A-Z][a-z]+")
+_SPEAKS_OF_SELF = re.compile(r"\b(?:I|my|me|we|our)\b")
 _ENDS_IN_QUESTION = re.compile(r"[?？؟]\s*(?:\[[^\]]*\])?\s*$")
 _YEAR = re.compile(r"\b((?:19|20)\d\d)\b")
 _MONTH = {month: re.compile(rf"\b{month}\b", re.IGNORECASE) for month in MONTHS if month != "may"}
@@ -70,6 +72,8 @@ class Shape:
     has_date: bool
     has_relative_time: bool
     has_number: bool
+    has_entity: bool
+    first_person: bool
 
 
 def shape_of(text: str) -> Shape:
@@ -80,7 +84,29 @@ def shape_of(text: str) -> Shape:
         bool(_HAS_DATE.search(text)),
         bool(_HAS_RELATIVE.search(text)),
         bool(_HAS_NUMBER.search(text)),
+        bool(_HAS_ENTITY.search(text)),
+        bool(_SPEAKS_OF_SELF.search(text)),
     )
+
+
+QUERY_TYPES = ("when", "howmany", "who", "where", "why", "which", "how", "what", "yesno", "other")
+_ASKS_WITH = re.compile(
+    r"\s*(?:(?:in|on|at|to|for|with|from) )?(who|where|why|which|how|what)\b", re.IGNORECASE
+)
+_ASKS_YES_OR_NO = re.compile(
+    r"\s*(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should)\b", re.IGNORECASE
+)
+
+
+def query_type(question: str) -> str:
+    """What kind of question it is, one of `QUERY_TYPES`; "other" where no rule knows."""
+    if _ASKS_WHEN.match(question):
+        return "when"
+    if _ASKS_NUMBER.search(question):
+        return "howmany"
+    if asks := _ASKS_WITH.match(question):
+        return asks[1].lower()
+    return "yesno" if _ASKS_YES_OR_NO.match(question) else "other"
 
 
 @dataclass(frozen=True, slots=True)

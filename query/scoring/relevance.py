@@ -38,6 +38,8 @@ class Texts:
     has_date: Flags
     has_relative_time: Flags
     has_number: Flags
+    has_entity: Flags
+    first_person: Flags
     calendar: Calendar
     sequence: Sequence
 

@@ -1,6 +1,6 @@
 """The score: a log-linear product of factors, each with an exponent.
 
-score = relevance^w · recency^w · importance^w · rules
+score = relevance^w · recency^w · importance^w · usefulness^w · rules
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Candidates:
     """The columns of the candidates that a score needs, one entry a candidate.
 
     `terms` are those that `relevance` is the sum of. `age` is in seconds since last use; `importance` is NaN
-    where none was given.
+    where none was given; `usefulness` is None where nothing was learned, its parts are in `lifts`.
     """
 
     relevance: Floats
@@ -28,6 +28,8 @@ class Candidates:
     age: Floats
     importance: Floats
     superseded: NDArray[np.bool_]
+    usefulness: Floats | None = None
+    lifts: Mapping[str, Floats] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,9 @@ def score(candidates: Candidates, weights: Weights) -> tuple[Floats, list[Scored
             {"age_days": age / 86_400},
         ),
         _factor("importance", importance(candidates.importance), weights.importance),
+        None
+        if candidates.usefulness is None
+        else _factor("usefulness", candidates.usefulness, weights.usefulness, candidates.lifts),
         _factor("superseded", np.where(candidates.superseded, weights.superseded, 1.0), 1.0),
     ]
     kept = [factor for factor in factors if factor is not None]

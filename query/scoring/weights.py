@@ -17,6 +17,7 @@ class Weights:
     """Exponents of the factors (0 switches one off) and the shape of the recency factor.
 
     Recency is off by default: over long histories it costs more than it gives. `half_life` is in seconds.
+    `links` is the exponent of what people's feedback says of a memory's shape, within usefulness.
     From `keyword` on they weigh the terms of relevance; see `scoring.relevance`.
     """
 
@@ -25,6 +26,8 @@ class Weights:
     importance: float = 1.0
     half_life: float = 30 * DAY
     recency_floor: float = 0.5
+    usefulness: float = 1.0
+    links: float = 0.05
     superseded: float = 0.1
     keyword: float = 0.5
     vector: float = 0.7

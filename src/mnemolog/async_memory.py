@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from mnemolog.embedders import EmbedderSpec
     from mnemolog.query.scoring.weights import Weights
     from mnemolog.schemas.ports import Clock
+    from mnemolog.served import Tracking
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -56,6 +57,7 @@ class OpenOptions(TypedDict, total=False):
     clock: Clock
     cache_bytes: int
     wait_seconds: float
+    track: Tracking
 
 
 class Opening:
@@ -195,6 +197,10 @@ class AsyncMemory:
     forget = _twin(Memory.forget)
     forget_scope = _twin(Memory.forget_scope)
     feedback = _twin(Memory.feedback)
+    mark_used = _twin(Memory.mark_used)
+    mark_ignored = _twin(Memory.mark_ignored)
+    explain_usefulness = _twin(Memory.explain_usefulness)
+    refit_usefulness = _twin(Memory.refit_usefulness)
     get = _twin(Memory.get)
     find_by_key = _twin(Memory.find_by_key)
     list = _twin(Memory.list)

@@ -22,6 +22,7 @@ from mnemolog.schemas.checks import check_count, check_path, check_seconds, chec
 from mnemolog.schemas.errors import LogUnavailableError
 from mnemolog.schemas.namespaces import make_namespace
 from mnemolog.schemas.positions import Position
+from mnemolog.served import Tracking
 from mnemolog.session import DEFAULT_WAIT_SECONDS, LogSession
 from mnemolog.storage.layout import Views
 
@@ -45,13 +46,15 @@ def open(  # noqa: A001 the public name
     clock: Clock = utc_now,
     cache_bytes: int = DEFAULT_CACHE_BYTES,
     wait_seconds: float = DEFAULT_WAIT_SECONDS,
+    track: Tracking = "text",
 ) -> Memory:
     """A memory in the folder `path`, which is made if it is not there: a durable log and its views.
 
     `namespace` is a tuple of parts, or one string that is a single part. `embedder` is a name such as
     "minilm" (the default), "hashing" or "none", an `Embedder`, or any callable. `agent_id` and `thread_id`
-    are the defaults of what is written. Several processes may open one folder. The first read shows all that
-    was durable when the folder was opened.
+    are the defaults of what is written. `track` says what the log keeps of each recall, so that feedback can
+    teach: its query and features ("text"), the "features" alone, or nothing ("off"). Several processes may
+    open one folder. The first read shows all that was durable when it was opened.
 
     Raises:
         InvalidInputError: an argument that makes no sense, such as a bad namespace or embedder.
@@ -81,7 +84,7 @@ def open(  # noqa: A001 the public name
         return runner.wait_for_progress(at.topic, at.partition, at.offset, timeout)
 
     queries = Queries(ViewReader(views, cache_bytes), commands.namespace, model, clock, new_id, weights)
-    session = LogSession(log, waiter, wait_seconds, close, commands.namespace)
+    session = LogSession(log, waiter, wait_seconds, close, commands.namespace, track)
     session.expect(_ends(log))
     return Memory(session, queries, commands)
 
@@ -106,6 +109,7 @@ def connect(
     clock: Clock = utc_now,
     cache_bytes: int = DEFAULT_CACHE_BYTES,
     wait_seconds: float = DEFAULT_WAIT_SECONDS,
+    track: Tracking = "text",
 ) -> Memory:
     """A memory that writes to the brokers `kafka` (`HOST:PORT[,…]`) and reads what workers keep in `views`.
 
@@ -124,7 +128,7 @@ def connect(
     log = KafkaLog(kafka)
     reader = ViewReader(Views(root), cache_bytes)
     queries = Queries(reader, commands.namespace, model, clock, new_id, weights)
-    session = LogSession(log, _polling(reader), wait_seconds, log.close, commands.namespace)
+    session = LogSession(log, _polling(reader), wait_seconds, log.close, commands.namespace, track)
     return Memory(session, queries, commands)
 
 

@@ -14,6 +14,7 @@ from mnemolog.schemas.namespaces import Namespace
 from mnemolog.schemas.positions import Position, parse_position
 from mnemolog.schemas.records import Record
 from mnemolog.schemas.topics import TOPIC_NAMES, check_topic
+from mnemolog.served import ServedRecalls
 
 if TYPE_CHECKING:
     from mnemolog.schemas.ports import Log
@@ -27,7 +28,8 @@ DEFAULT_WAIT_SECONDS = 30.0
 class LogSession:
     """One handle's way to the log. What it wrote its reads wait for. Threads may share it.
 
-    `wait_seconds` bounds how long `settle` waits; `on_close` releases what the handle owns.
+    `wait_seconds` bounds how long `settle` waits; `on_close` releases what the handle owns. `track` says
+    what is kept of recalls; see `served`.
 
     Raises:
         InvalidInputError: `wait_seconds` is no time to wait.
@@ -40,6 +42,7 @@ class LogSession:
         wait_seconds: float,
         on_close: Callable[[], None],
         namespace: Namespace,
+        track: str = "text",
     ) -> None:
         self.log = log
         self._waiter = waiter
@@ -49,6 +52,7 @@ class LogSession:
         self._written = OwnWrites()
         self._closed = False
         self._parent: LogSession | None = None
+        self.served = ServedRecalls(self._append_served, track)
 
     def at(self, namespace: Namespace) -> LogSession:
         """A session on another namespace of the same log. It ends with this one; ending it releases nothing.
@@ -58,11 +62,14 @@ class LogSession:
         other = LogSession(self.log, self._waiter, self._wait_seconds, lambda: None, namespace)
         other._written = self._written
         other._parent = self
+        other.served = self.served
         return other
 
     def close(self) -> None:
         """Release the log, once."""
         if not self._closed:
+            if self._parent is None:
+                self.served.close()
             self._closed = True
             self._on_close()
 
@@ -82,6 +89,9 @@ class LogSession:
         positions = self.log.append(records)
         self._written.add(positions, self._namespace)
         return positions
+
+    def _append_served(self, events: Sequence[Envelope]) -> None:
+        self.log.append([record for event in events for record in encode(event)])
 
     def append_aside(self, event: Envelope) -> Position:
         """Append an event that no later read of this handle has to wait for."""

@@ -34,6 +34,8 @@ def made(
         words=np.array([float(shape.words) for shape in shapes]),
         has_date=np.array([shape.has_date for shape in shapes]),
         has_relative_time=np.array([shape.has_relative_time for shape in shapes]),
+        has_entity=np.array([shape.has_entity for shape in shapes]),
+        first_person=np.array([shape.first_person for shape in shapes]),
         has_number=np.array([shape.has_number for shape in shapes]),
         calendar=calendar_of(seconds),
         sequence=sequence_of(np.zeros(len(texts), dtype=np.int64), seconds),

@@ -102,6 +102,8 @@ def _print_hits(target: Target, hits: Hits, explain: bool) -> None:
 def _hits_document(hits: Hits) -> dict[str, Any]:
     document: dict[str, Any] = plain(hits)
     shown = document.pop("items")
+    for one in shown:
+        del one["trace"]
     explained = [{**one, "explain": hit.explain()} for one, hit in zip(shown, hits, strict=True)]
     return {**document, "hits": explained}
 
@@ -183,7 +185,8 @@ def stats(target: Target) -> None:
     if target.json:
         print_json(found)
         return
-    kinds, lag = found.pop("kinds"), found.pop("lag")
+    kinds, lag, evictions = (found.pop(name) for name in ("kinds", "lag", "evictions"))
     pairs = {**found, "namespace": "/".join(found["namespace"])}
     pairs |= {f"kind {name}": count for name, count in kinds.items()}
+    pairs |= {f"evicted {rule}": count for rule, count in evictions.items()}
     print_pairs(pairs | {f"lag {topic}": count for topic, count in lag.items()})

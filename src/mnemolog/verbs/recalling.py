@@ -7,8 +7,6 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Literal, TypedDict, Unpack, overload
 
-from mnemolog.producers.building import Ids
-from mnemolog.producers.receipts import Receipt
 from mnemolog.query.context_hits import KIND as CONTEXT_KIND
 from mnemolog.query.context_hits import context_hits
 from mnemolog.query.models import Hits
@@ -16,7 +14,7 @@ from mnemolog.query.queries import Asked
 from mnemolog.schemas.filters import Filter
 from mnemolog.schemas.positions import Position
 from mnemolog.schemas.scope import TagsMode
-from mnemolog.verbs.handle import Handle
+from mnemolog.verbs.learning import Learning
 
 
 class RecallOptions(TypedDict, total=False):
@@ -38,16 +36,8 @@ class RecallOptions(TypedDict, total=False):
     now: datetime | None
 
 
-class Recalling(Handle):
+class Recalling(Learning):
     """The verbs that recall, and learn from what came of it."""
-
-    def feedback(self, recall_id: str | None = None, *, used: Ids = (), ignored: Ids = ()) -> Receipt:
-        """Say which of the memories that a recall showed were used and which were ignored.
-
-        The same feedback on the same recall counts once, whoever gives it again and when.
-        """
-        event = self._commands.feedback(recall_id, used=used, ignored=ignored)
-        return Receipt(event.event_id, self._session.append([event])[0])
 
     @overload
     def recall(
@@ -108,8 +98,12 @@ class Recalling(Handle):
             now=now,
         )
         if not group_by_kind:
-            return self._queries.recall(ask)
+            hits = self._queries.recall(ask)
+            self._note(query, hits)
+            return hits
         kinds_found = self._queries.recall_by_kind(ask)
+        for hits in kinds_found.values():
+            self._note(query, hits)
         if tags is None and filters is None and (kinds is None or CONTEXT_KIND in kinds):
             self._add_context(kinds_found, ask, agent_id, thread_id)
         return kinds_found
