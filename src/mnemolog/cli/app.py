@@ -10,7 +10,9 @@ from mnemolog import __version__
 from mnemolog.cli import (
     analysing,
     broker,
+    caching,
     configuring,
+    context,
     deadletters,
     demo,
     forgetting,
@@ -42,6 +44,8 @@ app = typer.Typer(
 
 for module in (demo, upkeep, writing, structured, ingesting, reading, analysing, forgetting, replaying):
     module.register(app)
+app.add_typer(context.app, name="context")
+app.add_typer(caching.app, name="cache")
 app.add_typer(deadletters.app, name="deadletters")
 app.add_typer(graph.app, name="graph")
 app.add_typer(broker.app, name="broker")

@@ -38,6 +38,18 @@ def parse_object(option: str, text: str | None) -> dict[str, Any] | None:
     return document
 
 
+def parse_value(name: str, text: str) -> Any:
+    """The JSON value of any kind that `text` holds.
+
+    Raises:
+        InvalidInputError: it is no JSON.
+    """
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInputError(f"{name} is not JSON ({error}); --string takes it as it is", field="value") from None
+
+
 def parse_time(option: str, text: str | None) -> datetime | None:
     """The moment that an option holds, in ISO form; without an offset it is UTC."""
     if text is None:
