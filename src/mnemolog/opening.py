@@ -22,7 +22,7 @@ from mnemolog.schemas.checks import check_count, check_path, check_seconds, chec
 from mnemolog.schemas.errors import LogUnavailableError
 from mnemolog.schemas.namespaces import make_namespace
 from mnemolog.schemas.positions import Position
-from mnemolog.served import Tracking
+from mnemolog.served import Tracking, check_tracking
 from mnemolog.session import DEFAULT_WAIT_SECONDS, LogSession
 from mnemolog.storage.layout import Views
 
@@ -63,6 +63,7 @@ def open(  # noqa: A001 the public name
     """
     commands = Commands(make_namespace(namespace), agent_id, thread_id, clock)
     check_seconds("wait_seconds", wait_seconds)
+    check_tracking(track)
     check_count("cache_bytes", cache_bytes, 0, 2**62)
     folder = check_path("path", path)
     model = _cached(embedder)
@@ -122,6 +123,7 @@ def connect(
 
     commands = Commands(make_namespace(namespace), agent_id, thread_id, clock)
     check_seconds("wait_seconds", wait_seconds)
+    check_tracking(track)
     check_count("cache_bytes", cache_bytes, 0, 2**62)
     root = check_path("views", views) if isinstance(views, Path) else check_string("views", views)
     model = _cached(embedder)

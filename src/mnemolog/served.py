@@ -23,20 +23,25 @@ _logger = logging.getLogger(__name__)
 MakeEvent = Callable[[], Envelope]
 
 
+def check_tracking(track: object) -> None:
+    """Refuse what is no `Tracking`.
+
+    Raises:
+        InvalidInputError: it is none.
+    """
+    known = get_args(Tracking)
+    if track not in known:
+        raise InvalidInputError(f"track is one of {', '.join(known)}, not {track!r:.80}", field="track")
+
+
 class ServedRecalls:
     """Collects what recalls showed and appends it about once a second. Safe for threads.
 
     Of more than `MAX_WAITING` the oldest are dropped: they teach nothing then, and nothing else is lost.
-    `append` makes events durable. `keep` is a `Tracking`.
-
-    Raises:
-        InvalidInputError: `keep` is none.
+    `append` makes events durable.
     """
 
-    def __init__(self, append: Callable[[Sequence[Envelope]], object], keep: str) -> None:
-        if keep not in get_args(Tracking):
-            known = ", ".join(get_args(Tracking))
-            raise InvalidInputError(f"track is one of {known}, not {keep!r:.80}", field="track")
+    def __init__(self, append: Callable[[Sequence[Envelope]], object], keep: Tracking) -> None:
         self.keep = keep
         self._append = append
         self._waiting: deque[MakeEvent] = deque(maxlen=MAX_WAITING)

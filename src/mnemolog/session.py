@@ -14,7 +14,7 @@ from mnemolog.schemas.namespaces import Namespace
 from mnemolog.schemas.positions import Position, parse_position
 from mnemolog.schemas.records import Record
 from mnemolog.schemas.topics import TOPIC_NAMES, check_topic
-from mnemolog.served import ServedRecalls
+from mnemolog.served import ServedRecalls, Tracking
 
 if TYPE_CHECKING:
     from mnemolog.schemas.ports import Log
@@ -42,7 +42,7 @@ class LogSession:
         wait_seconds: float,
         on_close: Callable[[], None],
         namespace: Namespace,
-        track: str = "text",
+        track: Tracking = "text",
     ) -> None:
         self.log = log
         self._waiter = waiter
