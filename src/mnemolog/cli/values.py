@@ -47,7 +47,9 @@ def parse_value(name: str, text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InvalidInputError(f"{name} is not JSON ({error}); --string takes it as it is", field="value") from None
+        raise InvalidInputError(
+            f"{name} is not JSON ({error}); --string takes it as it is", field="value"
+        ) from None
 
 
 def parse_time(option: str, text: str | None) -> datetime | None:
