@@ -87,16 +87,24 @@ class WorkingSet:
         before = self._rows.get(pk)
         self._rows[pk] = row
         for column, members in self._index.items():
-            if before is not None and before.get(column) is not None:
-                members[before[column]].discard(pk)
-            if row.get(column) is not None:
-                members[row[column]].add(pk)
+            for value in _values(before, column):
+                members[value].discard(pk)
+            for value in _values(row, column):
+                members[value].add(pk)
 
     def _members(self, column: str) -> Mapping[str, set[str]]:
         if column not in self._index:
             members: dict[str, set[str]] = defaultdict(set)
             for pk, row in self._rows.items():
-                if row.get(column) is not None:
-                    members[row[column]].add(pk)
+                for value in _values(row, column):
+                    members[value].add(pk)
             self._index[column] = members
         return self._index[column]
+
+
+def _values(row: Row | None, column: str) -> Collection[str]:
+    """What a row is found by in a column: its value, or each one of a list."""
+    value = None if row is None else row.get(column)
+    if value is None:
+        return ()
+    return value if isinstance(value, list) else (value,)

@@ -15,7 +15,7 @@ from mnemolog.schemas.rows import MEMORY_FIELDS, TIME
 
 _INTERNAL = frozenset(
     {"pk", "namespace", "deleted", "_off", "_fill", "successor", "slot", "origin", "history", "repeats",
-     "terms", "embed_error", "connected"}
+     "terms", "embed_error", "connected", "timeline", "rank", "rests_on"}
 )  # fmt: skip
 _USAGE_FIELDS = [pa.field(name, TIME if name == "last_used_at" else pa.int64()) for name in USAGE]
 

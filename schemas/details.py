@@ -17,6 +17,7 @@ from mnemolog.schemas.fields import (
     Label,
     Metadata,
     Text,
+    Timestamp,
 )
 
 Confidence = Annotated[float, Field(strict=True, ge=0, le=1, allow_inf_nan=False)]
@@ -103,7 +104,17 @@ class Reward(_Detail):
     context: Metadata = Field(default_factory=dict)
 
 
-Structured: TypeAlias = Episode | Triple | Procedure | Reflection | Reward
+class Statement(_Detail):
+    """What the text says of a subject: since `date`, if one was given, and when it was said."""
+
+    form: Literal["statement"] = "statement"
+    subject: Entity
+    date: Timestamp | None = None
+    said_at: Timestamp | None = None
+    confidence: Confidence = 1.0
+
+
+Structured: TypeAlias = Episode | Triple | Procedure | Reflection | Reward | Statement
 """The detail of a memory."""
 
 
@@ -142,6 +153,7 @@ KINDS: Mapping[str, str] = {
     "procedure": "procedure",
     "reflection": "reflection",
     "reward": "reward",
+    "statement": "fact",
 }
 """Form → the kind of a memory of it."""
 

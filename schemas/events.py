@@ -11,6 +11,15 @@ from typing import Annotated
 from pydantic import Field
 
 from mnemolog.schemas.config_events import ConfigChanged
+from mnemolog.schemas.consolidation_events import (
+    ConsolidationRequested,
+    FactFound,
+    FactsAsserted,
+    MadeBy,
+    Run,
+    SourceRead,
+    SummaryWritten,
+)
 from mnemolog.schemas.context_events import (
     CacheCounted,
     ContextDeleted,
@@ -36,6 +45,7 @@ from mnemolog.schemas.memory_events import (
 __all__ = [
     "CacheCounted",
     "ConfigChanged",
+    "ConsolidationRequested",
     "ContextDeleted",
     "ContextScopeDeleted",
     "ContextSet",
@@ -44,7 +54,10 @@ __all__ = [
     "Envelope",
     "Event",
     "EventT",
+    "FactFound",
+    "FactsAsserted",
     "FeedbackGiven",
+    "MadeBy",
     "MemoriesLinked",
     "MemoriesUnlinked",
     "MemoryChanges",
@@ -56,8 +69,11 @@ __all__ = [
     "ModelRefitted",
     "RecallServed",
     "RecordDeadLettered",
+    "Run",
     "ScopeForgotten",
     "Shown",
+    "SourceRead",
+    "SummaryWritten",
     "build",
     "invalid_input",
 ]
@@ -71,6 +87,9 @@ Event = Annotated[
     | MemoryForgotten
     | MemoryEvicted
     | ScopeForgotten
+    | FactsAsserted
+    | SummaryWritten
+    | ConsolidationRequested
     | RecallServed
     | FeedbackGiven
     | ModelRefitted

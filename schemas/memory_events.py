@@ -120,11 +120,16 @@ class MemoriesUnlinked(Envelope):
 
 
 class MemoryForgotten(Envelope):
-    """Memories were forgotten: their content leaves every view."""
+    """Memories were forgotten: their content leaves every view.
+
+    What consolidation made of them alone goes too, unless they were `consolidated`: let go because it stands
+    for them.
+    """
 
     type: Literal["MemoryForgotten"] = "MemoryForgotten"
     memory_ids: Ids
     reason: Reason | None = None
+    consolidated: bool = Field(default=False, exclude_if=not_)
 
 
 class MemoryEvicted(Envelope):

@@ -83,7 +83,7 @@ class ViewTable(Protocol):
         """The next offset to apply: all before it are in the rows; 0 for an empty view."""
 
     def lookup(self, column: str, values: Collection[str]) -> list[Row]:
-        """The rows whose `column` is one of `values`, tombstones included."""
+        """The rows whose `column` is, or if it is a list holds, one of `values`, tombstones included."""
 
     def select(self, namespace: str, node: Node = ...) -> list[Row]:
         """The live rows of a namespace (encoded) that the filter selects."""

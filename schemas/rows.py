@@ -79,11 +79,16 @@ MEMORY_FIELDS = [
     pa.field("sources", pa.list_(pa.string())),
     pa.field("links", pa.list_(LINK)),
     pa.field("connected", pa.bool_()),
+    pa.field("timeline", pa.string()),
+    pa.field("rank", pa.string()),
+    pa.field("rests_on", pa.list_(pa.string())),
 ]
 """`successor` is the pk of the memory that superseded this one, `slot` the key it holds while active,
 `origin` the fingerprint of the content as remembered, `repeats` the ids of events that only said it again,
 `terms` the analyzed words, joined by spaces. `detail` is all that a structured kind says, as JSON, and its
-scalar fields have columns; `connected` says that the row has, or once had, edges in the graph."""
+scalar fields have columns; `connected` says that the row has, or once had, edges in the graph. What
+consolidation made has the pks of its sources in `rests_on`; a fact also has the `timeline` of its subject,
+and its `rank` there."""
 
 USAGE_FIELDS = [
     *_GUARD,
@@ -118,8 +123,8 @@ USEFULNESS_FIELDS = [
     pa.field("gain", pa.float64()),
     pa.field("served", pa.bool_()),
 ]
-"""Three sorts of rows: one a (recall, memory) that was shown, with its `rating` in thousandths once there is
-one; one a (query type, shape), a link, with the `sum` of ratings in thousandths and their `count`; and the model,
+"""Three sorts of rows: one a (recall, memory) that was shown, with its `rating` in thousandths once it has one;
+one a (query type, shape), a link, with the `sum` of ratings in thousandths and their `count`; and the model,
 whose weights are its `features`."""
 
 
@@ -256,11 +261,6 @@ def event_pk(event: Envelope) -> str:
     return f"@event|{encode_namespace(event.namespace)}|{event.event_id}"
 
 
-def evictions_pk(namespace: Namespace) -> str:
-    """The primary key of the row that knows a namespace's last eviction, and how many there were."""
-    return f"@evictions|{encode_namespace(namespace)}"
-
-
 def applied_pk(topic: str, partition: int) -> str:
     """The primary key of the row that holds the last applied offset of a partition."""
     return f"@applied|{topic}|{partition}"
@@ -277,5 +277,6 @@ def slot_of(namespace: Namespace, key: str) -> str:
 
 
 def embed_text(row: Mapping[str, Any]) -> str:
-    """The text that is embedded and indexed: with its author in front, so that names can be found."""
-    return f"{row['author']}: {row['text']}" if row.get("author") else str(row["text"])
+    """The text that is embedded and indexed: with its author, or a fact's subject, to be found by."""
+    lead = row.get("author") or (row["subject"] if row.get("timeline") else None)
+    return f"{lead}: {row['text']}" if lead else str(row["text"])

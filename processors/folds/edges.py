@@ -43,7 +43,7 @@ def edges_of(base: Row) -> list[Row]:
     if base["deleted"]:
         return []
     edges = []
-    if base["subject"] is not None:
+    if base["predicate"] is not None:
         edges.append(_edge("triple", base["predicate"], base["object"], base["subject"], base["confidence"]))
     if base["next_state"] is not None:
         edge = _edge("transition", base["action"], base["next_state"], base["state"])

@@ -14,6 +14,7 @@ from mnemolog.processors.folds.memory_rows import (
     tombstone,
 )
 from mnemolog.processors.folds.port import Selection, Stamp
+from mnemolog.processors.folds.timelines import same_timeline
 from mnemolog.schemas import events as ev
 from mnemolog.schemas.filters import parse_filter
 from mnemolog.schemas.matching import matches
@@ -79,7 +80,9 @@ def take_out(rows: Rows, pks: Collection[str], event: Forgotten, stamp: Stamp) -
     changed = {pk: tombstone(rows[pk], event, stamp, event.reason) for pk in gone}
     stay = [row for pk, row in rows.items() if pk not in gone]
     holders = {row["slot"]: row for row in stay if row["slot"] is not None}
-    left = [row for row in stay if row["successor"] in gone]
+    left = [
+        row for row in stay if row["successor"] in gone and not same_timeline(row, rows[row["successor"]])
+    ]
     for row in sorted(left, key=_last_remembered, reverse=True):
         relinked = changed[row["pk"]] = _relinked(row, rows, gone, holders, event, stamp)
         if relinked["slot"] is not None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from typing import Any
 
+from mnemolog.processors.folds.deriving import also_affected, derive, settle
 from mnemolog.processors.folds.evicting import affected_by_evicted, evict
 from mnemolog.processors.folds.forgetting import (
     affected_by_forgotten,
@@ -14,29 +13,24 @@ from mnemolog.processors.folds.forgetting import (
     forget_scope,
 )
 from mnemolog.processors.folds.linking import relink
+from mnemolog.processors.folds.memory_content import (
+    DERIVED,
+    canonical,
+    content,
+    fingerprint,
+    new_row,
+    reindexed,
+    same_content,
+)
 from mnemolog.processors.folds.memory_rows import marked, repeated, seen, stamped, superseded
 from mnemolog.processors.folds.port import Selection, Stamp
 from mnemolog.schemas import events as ev
 from mnemolog.schemas import topics
-from mnemolog.schemas.analysis import analyze
 from mnemolog.schemas.details import columns_of, dump_detail
 from mnemolog.schemas.events import Event
-from mnemolog.schemas.namespaces import encode_namespace
-from mnemolog.schemas.rows import Row, Rows, embed_text, event_pk, memory_pk, slot_of
+from mnemolog.schemas.rows import Row, Rows, event_pk, memory_pk, slot_of
 
 _Targeted = ev.MemoryUpdated | ev.MemorySuperseded | ev.MemoriesLinked | ev.MemoriesUnlinked
-_CONTENT = (
-    "text",
-    "kind",
-    "importance",
-    "key",
-    "author",
-    "source",
-    "pinned",
-    "expires_at",
-    "valid_from",
-    "valid_to",
-)
 
 
 class MemoriesFold:
@@ -47,11 +41,14 @@ class MemoriesFold:
     """
 
     name = "memories"
-    version = 2
+    version = 3
     topic = topics.MEMORIES
 
     def affects(self, event: Event, rows: Rows) -> Selection:
-        """The event's own rows, the holder of its key, and what forgetting leads to."""
+        """The event's own rows, the holder of its key, what forgetting leads to, and what rests on these."""
+        return also_affected(self._affects(event, rows), event, rows)
+
+    def _affects(self, event: Event, rows: Rows) -> Selection:
         match event:
             case ev.MemoryRemembered():
                 return _affected_by_remembered(event)
@@ -69,6 +66,9 @@ class MemoriesFold:
 
     def evolve(self, rows: Rows, event: Event, stamp: Stamp) -> dict[str, Row]:
         """See `Fold.evolve`."""
+        return settle(rows, self._evolve(rows, event, stamp), event, stamp)
+
+    def _evolve(self, rows: Rows, event: Event, stamp: Stamp) -> dict[str, Row]:
         match event:
             case ev.MemoryRemembered():
                 return _remember(rows, event, stamp)
@@ -80,7 +80,7 @@ class MemoriesFold:
                 return evict(rows, event, stamp)
             case ev.ScopeForgotten():
                 return forget_scope(rows, event, stamp)
-        return {}
+        return derive(rows, event, stamp)
 
 
 def _by_pk(*pks: str) -> Selection:
@@ -118,15 +118,15 @@ def _remember(rows: Rows, event: ev.MemoryRemembered, stamp: Stamp) -> dict[str,
 
 
 def _remembered_row(known: Row | None, event: ev.MemoryRemembered, stamp: Stamp) -> Row:
-    origin = _fingerprint(event)
+    origin = fingerprint(event)
     if known is None or known["deleted"] or _expired(known, stamp):
-        return _new_row(known, event, stamp, origin)
+        return new_row(known, event, stamp, origin)
     if known["origin"] == origin and event.key is None:
         if not event.touch:
             return repeated(known, event, stamp)
         if known["text"] == event.text:
             return _touched(known, event, stamp)
-    if _same_content(known, event):
+    if same_content(known, event):
         return _said_again(known, event, stamp)
     return _put(known, event, stamp, origin)
 
@@ -144,36 +144,10 @@ def _expired(row: Row, stamp: Stamp) -> bool:
     return row["expires_at"] is not None and bool(row["expires_at"] <= stamp.recorded_at)
 
 
-def _new_row(known: Row | None, event: ev.MemoryRemembered, stamp: Stamp, origin: str) -> Row:
-    row: Row = {
-        "pk": memory_pk(event.namespace, event.memory_id),
-        "namespace": encode_namespace(event.namespace),
-        "deleted": False,
-        "id": event.memory_id,
-        **_content(event),
-        "agent_id": event.agent_id,
-        "thread_id": event.thread_id,
-        "occurred_at": event.occurred_at,
-        "recorded_at": stamp.recorded_at,
-        "updated_at": event.occurred_at,
-        "touched_at": None,
-        "superseded_by": None,
-        "successor": None,
-        "slot": None if event.key is None else slot_of(event.namespace, event.key),
-        "origin": origin,
-        "history": known["history"] if known else [],
-        "repeats": known["repeats"] if known else [],
-        "embed_error": None,
-        "vector": None,
-        "links": [],
-        "connected": known["connected"] if known else None,
-    }
-    return stamped(_indexed(row), event, stamp)
-
-
 def _put(known: Row, event: ev.MemoryRemembered, stamp: Stamp, origin: str) -> Row:
-    row = {**_activated(known, event), **_content(event), "origin": origin, "updated_at": event.occurred_at}
-    return stamped(_reindexed(known, row), event, stamp)
+    row = {**_activated(known, event), **content(event), "origin": origin, "updated_at": event.occurred_at}
+    row |= dict.fromkeys(DERIVED)
+    return stamped(reindexed(known, row), event, stamp)
 
 
 def _activated(known: Row, event: ev.MemoryRemembered) -> Row:
@@ -184,40 +158,6 @@ def _activated(known: Row, event: ev.MemoryRemembered) -> Row:
 def _touched(known: Row, event: ev.MemoryRemembered, stamp: Stamp) -> Row:
     touched_at = max(known["touched_at"] or known["occurred_at"], event.occurred_at)
     return stamped({**known, "touched_at": touched_at, "expires_at": event.expires_at}, event, stamp)
-
-
-def _content(event: ev.MemoryRemembered) -> Row:
-    content: Row = {name: getattr(event, name) for name in _CONTENT}
-    content["tags"] = list(event.tags)
-    content["metadata"] = _canonical(event.metadata)
-    content["sources"] = list(event.sources)
-    return content | {"detail": dump_detail(event.detail)} | columns_of(event.detail)
-
-
-def _same_content(known: Row, event: ev.MemoryRemembered) -> bool:
-    content = _content(event)
-    return all(known[name] == value for name, value in content.items() if name != "expires_at")
-
-
-def _fingerprint(event: ev.MemoryRemembered) -> str:
-    """Names the content as remembered; when it expires does not count, so that a retry matches."""
-    content = {**_content(event), "expires_at": None}
-    content |= {name: content[name] and content[name].isoformat() for name in ("valid_from", "valid_to")}
-    return hashlib.sha256(_canonical(content).encode()).hexdigest()[:32]
-
-
-def _canonical(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-
-
-def _indexed(row: Row) -> Row:
-    return {**row, "terms": " ".join(analyze(embed_text(row)))}
-
-
-def _reindexed(known: Row, row: Row) -> Row:
-    if embed_text(known) == embed_text(row):
-        return row
-    return _indexed({**row, "vector": None, "embed_error": None})
 
 
 def _once(rows: Rows, event: _Targeted, stamp: Stamp) -> dict[str, Row]:
@@ -242,12 +182,12 @@ def _update(rows: Rows, event: ev.MemoryUpdated, stamp: Stamp) -> dict[str, Row]
     if "tags" in changes:
         changes["tags"] = list(changes["tags"])
     if "metadata" in changes:
-        changes["metadata"] = _canonical(changes["metadata"])
+        changes["metadata"] = canonical(changes["metadata"])
     if "detail" in changes:
         detail = event.changes["detail"]
         changes |= {"detail": dump_detail(detail), **columns_of(detail)}
     row = {**known, **changes, "updated_at": event.occurred_at}
-    return {pk: stamped(_reindexed(known, row), event, stamp, event.reason)}
+    return {pk: stamped(reindexed(known, row), event, stamp, event.reason)}
 
 
 def _supersede(rows: Rows, event: ev.MemorySuperseded, stamp: Stamp) -> dict[str, Row]:

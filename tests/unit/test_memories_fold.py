@@ -65,6 +65,9 @@ def test_a_remembered_memory_has_every_field() -> None:
         "sources": [],
         "links": [],
         "connected": None,
+        "timeline": None,
+        "rank": None,
+        "rests_on": None,
     }
     assert row["terms"].split()[0] == "alic"
     assert "tea" in row["terms"].split()

@@ -23,7 +23,7 @@ class MemoryTable:
 
     def lookup(self, column: str, values: Collection[str]) -> list[Row]:
         """The rows whose `column` is one of `values`, tombstones included."""
-        return [dict(row) for row in self._rows.values() if row.get(column) in values]
+        return [dict(row) for row in self._rows.values() if _is_among(row.get(column), values)]
 
     def select(self, namespace: str, node: Node = EVERYTHING) -> list[Row]:
         """The live rows of a namespace that the filter selects."""
@@ -60,3 +60,7 @@ class MemoryTable:
             known = self._rows.get(row["pk"])
             if known is None or (row["_off"], row["_fill"]) > (known["_off"], known["_fill"]):
                 self._rows[row["pk"]] = dict(row)
+
+
+def _is_among(value: object, wanted: Collection[str]) -> bool:
+    return any(one in wanted for one in value) if isinstance(value, list) else value in wanted

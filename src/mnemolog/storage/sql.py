@@ -31,6 +31,12 @@ def is_in(column: str, values: Iterable[Any]) -> str:
     return f"{column} IN ({listed})" if listed else "false"
 
 
+def has_any(column: str, values: Iterable[Any]) -> str:
+    """Whether a list column holds one of the values; false for no values."""
+    listed = ", ".join(literal(value) for value in values)
+    return f"array_has_any({column}, [{listed}])" if listed else "false"
+
+
 def to_sql(node: Node) -> tuple[str, bool]:
     """A condition that holds for every row the filter selects, and whether it holds for no other.
 

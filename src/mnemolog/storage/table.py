@@ -18,7 +18,7 @@ from mnemolog.schemas.matching import matches
 from mnemolog.schemas.rows import META_NAMESPACE, Row, applied_pk, filled_pk
 from mnemolog.storage.arrow import from_arrow, to_arrow
 from mnemolog.storage.engine import lancedb
-from mnemolog.storage.sql import is_in, literal, to_sql
+from mnemolog.storage.sql import has_any, is_in, literal, to_sql
 from mnemolog.storage.upkeep import Upkeep
 
 _NEWER = "source._off > target._off OR (source._off = target._off AND source._fill > target._fill)"
@@ -150,14 +150,15 @@ class LanceTable:
         return found.to_pylist()[0] if found.num_rows else {}
 
     def lookup(self, column: str, values: Collection[str]) -> list[Row]:
-        """The rows whose `column` is one of `values`, tombstones included."""
+        """The rows whose `column` is, or if it is a list holds, one of `values`, tombstones included."""
         wanted = sorted(values)
-        found: list[Row] = []
+        found: dict[str, Row] = {}
+        among = has_any if pa.types.is_list(self._schema.field(column).type) else is_in
         for start in range(0, len(wanted), _CHUNK):
-            condition = is_in(column, wanted[start : start + _CHUNK])
+            condition = among(column, wanted[start : start + _CHUNK])
             if self._holds(condition):
-                found += from_arrow(self.where(condition))
-        return found
+                found |= {row["pk"]: row for row in from_arrow(self.where(condition))}
+        return list(found.values())
 
     def _holds(self, condition: str) -> bool:
         """Whether any row is so. It takes a third of the time of a read, which what is new does not need."""
