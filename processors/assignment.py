@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 
 from mnemolog.processors.late_vectors import keep_filling
 from mnemolog.processors.materialize import ShardWriter
 from mnemolog.processors.partition_pump import Delivery, Gate, PartitionPump, Source
-from mnemolog.processors.reactors.reactor import ShardReactor, keep_reacting
+from mnemolog.processors.reactors.reactor import Reactor, keep_reacting
 from mnemolog.processors.threads import in_thread
 from mnemolog.schemas.errors import LogError, ViewError
 from mnemolog.schemas.ports import Log
@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 class Assignment:
     """Opens shards when partitions come and closes them when they go. Lives on one event loop.
 
-    `open_shard` opens the shard of a partition number, `reactor_of` makes the reactor that watches it; a
+    `open_shard` opens the shard of a partition number, `reactors_of` makes what watches it; a
     commit takes `batch` records at most.
     """
 
@@ -35,10 +35,10 @@ class Assignment:
         open_shard: Callable[[int], ShardWriter],
         log: Log,
         batch: int,
-        reactor_of: Callable[[int], ShardReactor] | None = None,
+        reactors_of: Callable[[int], Sequence[Reactor]] | None = None,
     ) -> None:
         self._open_shard = open_shard
-        self._reactor_of = reactor_of
+        self._reactors_of = reactors_of
         self._log = log
         self._batch = batch
         self._pumps: dict[Source, PartitionPump] = {}
@@ -68,9 +68,9 @@ class Assignment:
         self._tasks = [
             asyncio.create_task(keep_filling(number, writer)) for number, writer in writers.items()
         ]
-        if self._reactor_of is not None:
-            reactors = {number: self._reactor_of(number) for number in writers}
-            self._tasks += [asyncio.create_task(keep_reacting(*watched)) for watched in reactors.items()]
+        if self._reactors_of is not None:
+            watching = [(number, one) for number in writers for one in self._reactors_of(number)]
+            self._tasks += [asyncio.create_task(keep_reacting(*watched)) for watched in watching]
         self._tasks.append(asyncio.create_task(self._look_after()))
         self._report(starts)
 

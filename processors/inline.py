@@ -172,7 +172,7 @@ class InlineRunner:
                 self._react_backoff.succeeded()
             except Exception as error:  # noqa: BLE001 what bounds a memory must not stop it
                 self._react_backoff.failed()
-                _logger.warning("evictions have to wait: %s", error)
+                _logger.warning("decisions have to wait: %s", error)
 
     def _fill(self) -> None:
         done = failed = 0

@@ -1,8 +1,8 @@
 """Fitting the usefulness model to feedback: pure arithmetic over arrays.
 
 The first feature is log relevance; its weight starts at 8, all others at 0. A list of memories that were
-shown is one choice among them, softmax(z·w), mixed with a share of chance so that wrong feedback pulls little.
-Weights are shrunk twice: to the prior by a ridge, and by how little feedback there is.
+shown is one choice among them, softmax(z·w), mixed with a share of chance so that wrong feedback pulls
+little. Weights are shrunk twice: to the prior by a ridge, and by how little feedback there is.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from mnemolog.schemas.usefulness import PRIOR
+
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-PRIOR = 8.0
 RIDGE = 20.0
 CHANCE = 0.3
 SHRINK = 300.0

@@ -12,11 +12,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from mnemolog.query.scoring.usefulness import FEATURE_SET, Knowledge, Tallies, Tally
+from mnemolog.query.scoring.usefulness import Knowledge, Tallies, Tally
 from mnemolog.schemas.config_events import EVERYWHERE
 from mnemolog.schemas.errors import ViewError
 from mnemolog.schemas.namespaces import Namespace, encode_namespace
 from mnemolog.schemas.rows import Row, model_pk
+from mnemolog.schemas.usefulness import FEATURE_SET
 from mnemolog.storage.arrow import from_arrow
 from mnemolog.storage.table import LanceTable, TableState
 

@@ -6,10 +6,11 @@ import asyncio
 import logging
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from mnemolog.processors.embedding import Backoff
 from mnemolog.processors.reactors.decisions import Decider, Rules, Seen, rules_of
+from mnemolog.processors.reactors.refitter import Refitter, is_home
 from mnemolog.processors.reactors.shard_memories import ShardMemories
 from mnemolog.processors.threads import in_thread
 from mnemolog.schemas.codec import encode
@@ -109,9 +110,19 @@ class ShardReactor:
         return events
 
 
-def open_reactor(views: Views, manifest: Manifest, partition: int, log: Log, clock: Clock) -> ShardReactor:
-    """The reactor of one partition's shard in a generation."""
-    return ShardReactor(ShardMemories(views, manifest, partition), log, clock)
+class Reactor(Protocol):
+    """Looks at views and appends what it decides."""
+
+    def look(self) -> int:
+        """Decide for what changed; how much was decided."""
+
+
+def open_reactors(views: Views, manifest: Manifest, partition: int, log: Log, clock: Clock) -> list[Reactor]:
+    """The reactors of one partition's shard in a generation."""
+    reactors: list[Reactor] = [ShardReactor(ShardMemories(views, manifest, partition), log, clock)]
+    if is_home(manifest, partition):
+        reactors.append(Refitter(views, manifest, log, clock))
+    return reactors
 
 
 class AllReactors:
@@ -122,21 +133,22 @@ class AllReactors:
         self._log = log
         self._clock = clock
         self._generation = ""
-        self._reactors: list[ShardReactor] = []
+        self._reactors: list[Reactor] = []
 
     def look(self) -> int:
-        """See `ShardReactor.look`."""
+        """See `Reactor.look`."""
         manifest = self._views.current()
         if manifest.generation != self._generation:
             self._reactors = [
-                open_reactor(self._views, manifest, partition, self._log, self._clock)
+                reactor
                 for partition in range(manifest.partitions)
+                for reactor in open_reactors(self._views, manifest, partition, self._log, self._clock)
             ]
             self._generation = manifest.generation
         return sum(reactor.look() for reactor in self._reactors)
 
 
-async def keep_reacting(partition: int, reactor: ShardReactor) -> None:
+async def keep_reacting(partition: int, reactor: Reactor) -> None:
     """Look at a shard for ever, beside its stream of events."""
     backoff = Backoff(time.monotonic)
     while True:
@@ -144,11 +156,11 @@ async def keep_reacting(partition: int, reactor: ShardReactor) -> None:
         if not backoff.due:
             continue
         try:
-            gone = await in_thread(reactor.look)
+            decided = await in_thread(reactor.look)
             backoff.succeeded()
         except Exception as error:  # noqa: BLE001 what bounds a memory must not stop it
             backoff.failed()
-            logger.warning("partition %d: evictions have to wait: %s", partition, error)
+            logger.warning("partition %d: decisions have to wait: %s", partition, error)
         else:
-            if gone:
-                logger.info("partition %d: %d memories evicted", partition, gone)
+            if decided:
+                logger.info("partition %d: %d decided by %s", partition, decided, type(reactor).__name__)

@@ -15,6 +15,7 @@ import numpy as np
 from mnemolog.query.scoring.formulas import Floats
 from mnemolog.query.scoring.relevance import Texts
 from mnemolog.query.scoring.sequence import Flags, Integers
+from mnemolog.schemas.usefulness import PRIOR
 
 TERMS = (
     "keyword",
@@ -36,11 +37,7 @@ TERMS = (
 FLAGS = ("has_date", "has_number", "has_relative_time", "has_entity", "first_person")
 CROSSED = ("when:date", "when:relative", "howmany:number", "who:entity")
 FEATURES = ("log_relevance", *TERMS, "coverage", *FLAGS, *CROSSED)
-FEATURE_SET = "1"
-"""Names the meaning of `FEATURES`; a model of another set is not used."""
-
-PRIOR = 8.0
-"""The weight of log relevance before anything was learned; that of every other feature is 0."""
+"""Another list needs another `schemas.usefulness.FEATURE_SET`."""
 
 PSEUDOCOUNT = 20.0
 """How many ratings the prior of a link is worth: a namespace borrows that much from all others."""

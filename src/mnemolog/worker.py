@@ -24,7 +24,7 @@ from mnemolog.processors.assignment import PATIENCE_SECONDS, Assignment
 from mnemolog.processors.deadletters import keep_in
 from mnemolog.processors.embedding import Backoff
 from mnemolog.processors.partition_pump import BATCH, EMBEDDED_BATCH
-from mnemolog.processors.reactors.reactor import open_reactor
+from mnemolog.processors.reactors.reactor import open_reactors
 from mnemolog.processors.shards import FED_TOPICS, ensure_live, open_shard
 from mnemolog.processors.threads import await_threads, in_thread
 from mnemolog.producers.clock import utc_now
@@ -151,7 +151,7 @@ class _Worker:
             partial(self._open, manifest),
             self._log,
             EMBEDDED_BATCH if self._embedder else BATCH,
-            lambda partition: open_reactor(self._views, manifest, partition, self._log, utc_now),
+            lambda partition: open_reactors(self._views, manifest, partition, self._log, utc_now),
         )
         app = build_app(self._kafka, self._group, state, assignment)
         starting = asyncio.create_task(app.start())

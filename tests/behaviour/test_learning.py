@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
-from support.stores import OpenMemory, Store
+from support.stores import Store
 from support.workers import wait_until
 
 from mnemolog import Memory, MnemologError
+from mnemolog.processors.reactors.refitter import EVERY_RATINGS
 from mnemolog.processors.refit import count_feedback
 from mnemolog.schemas.errors import InvalidInputError
 
@@ -82,8 +85,8 @@ def _served(mem: Memory, recall_id: str) -> bool:
     return any(table.where(f"recall_id = '{recall_id}'", ["pk"]).num_rows for table in tables)
 
 
-def test_a_namespace_borrows_from_the_others_and_takes_its_share_along(open_memory: OpenMemory) -> None:
-    taught, new = open_memory(namespace=("taught",)), open_memory(namespace=("new",))
+def test_a_namespace_borrows_from_the_others_and_takes_its_share_along(folder_store: Store) -> None:
+    taught, new = folder_store.open(namespace=("taught",)), folder_store.open(namespace=("new",))
     taught.remember_many([*DATED[:2], *PLAIN])
     new.remember_many([*DATED[:2], *PLAIN])
     teach(taught, 10)
@@ -137,20 +140,32 @@ def test_queries_are_left_out_where_that_was_chosen(folder_store: Store) -> None
             assert any(b"secretly" in (record.value or b"") for record in records[-2:]) is kept
 
 
-def test_a_refit_needs_feedback_and_says_what_it_found(mem: Memory) -> None:
+def test_a_refit_needs_feedback_and_says_what_it_found(folder_store: Store) -> None:
+    mem = folder_store.open()
     assert mem.refit_usefulness() is None
     mem.remember_many([*DATED[:2], *PLAIN])
     teach(mem, 3)
     refit = mem.refit_usefulness()
     assert refit is not None
     assert not refit.served, "three recalls are no evidence"
-    assert refit.evidence == count_of_recalls(mem)
+    assert refit.evidence == 3
+    assert count_feedback(mem._queries.usefulness_tables()) == 15
     assert mem.recall("when did we meet for the plan?")
 
 
-def count_of_recalls(mem: Memory) -> int:
-    assert count_feedback(mem._queries.usefulness_tables()) > 0
-    return 3 if len(mem._queries.usefulness_tables()) == 1 else mem.refit_usefulness().evidence  # type: ignore[union-attr]
+def test_the_model_is_fitted_by_itself_once_there_is_enough_feedback(folder_store: Store) -> None:
+    mem = folder_store.open()
+    mem.remember_many([*DATED[:4], *PLAIN])
+    teach(mem, EVERY_RATINGS // 7 + 1)
+    wait_until(lambda: _models(mem) != [], "a model")
+    (model,) = _models(mem)
+    assert model["evidence"] >= EVERY_RATINGS // 7
+    assert not model["served"], "so few recalls are no evidence"
+
+
+def _models(mem: Memory) -> list[dict[str, Any]]:
+    tables = mem._queries.usefulness_tables()
+    return [row for table in tables for row in table.where("evidence IS NOT NULL").to_pylist()]
 
 
 @pytest.mark.parametrize(

@@ -28,13 +28,14 @@ TWINS = sorted(verbs(Memory))
 @pytest.mark.parametrize("name", TWINS)
 def test_every_verb_has_a_twin_with_the_same_signature(name: str) -> None:
     plain, twin = getattr(Memory, name), getattr(AsyncMemory, name, None)
+    assert twin is not None, f"AsyncMemory.{name} is missing"
     if isinstance(plain, property):
         assert isinstance(twin, property)
         return
     if name == "at":  # asks nothing that could make a caller wait
         assert inspect.signature(plain).parameters == inspect.signature(twin).parameters
         return
-    assert inspect.iscoroutinefunction(twin), f"AsyncMemory.{name} is missing or not async"
+    assert inspect.iscoroutinefunction(twin), f"AsyncMemory.{name} is not async"
     assert inspect.signature(plain) == inspect.signature(twin)
 
 

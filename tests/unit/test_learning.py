@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.properties import examples
 
-from mnemolog.processors.learning import LEAST_EVIDENCE, PRIOR, Choice, _loss, fit
+from mnemolog.processors.learning import LEAST_EVIDENCE, Choice, _loss, fit
 from mnemolog.query.scoring import usefulness
+from mnemolog.schemas.usefulness import PRIOR
 
 
 def choices(count: int, signal: float, seed: int = 3, groups: int = 8) -> list[Choice]:
@@ -100,7 +101,6 @@ def test_the_lift_orders_as_the_model_was_fitted() -> None:
     assert (np.argsort(-relevance * lifted) == np.argsort(-(features @ weights))).all()
     np.testing.assert_allclose(np.log(lifted), shares.sum(axis=1))
     assert abs(np.log(lifted).mean()) < 1e-12
-    assert usefulness.PRIOR == PRIOR, "the scorer reads weights as the fit means them"
 
 
 def test_a_link_borrows_where_it_knows_little() -> None:

@@ -10,9 +10,10 @@ from mnemolog.producers.building import Ids
 from mnemolog.producers.receipts import Receipt
 from mnemolog.query.models import Hits
 from mnemolog.query.scoring.english import query_type
-from mnemolog.query.scoring.usefulness import FEATURE_SET, Link
+from mnemolog.query.scoring.usefulness import Link
 from mnemolog.schemas.checks import check_count
 from mnemolog.schemas.positions import Position
+from mnemolog.schemas.usefulness import FEATURE_SET
 from mnemolog.verbs.handle import Handle
 
 
