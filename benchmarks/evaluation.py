@@ -58,11 +58,11 @@ def evaluate(collections: Iterable[Collection], embedder: EmbedderSpec, weights:
         for collection in collections:
             opened = mnemolog.open(folder, namespace=collection.name, embedder=embedder, weights=weights)
             with opened as memory:
-                _ask_all(memory, collection, scores)
+                _remember_and_ask(memory, collection, scores)
     return scores
 
 
-def _ask_all(memory: mnemolog.Memory, collection: Collection, scores: Scores) -> None:
+def _remember_and_ask(memory: mnemolog.Memory, collection: Collection, scores: Scores) -> None:
     known = 0
     order = sorted(collection.questions, key=lambda asked: asked.before or len(collection.memories))
     for asked in order:
@@ -71,13 +71,37 @@ def _ask_all(memory: mnemolog.Memory, collection: Collection, scores: Scores) ->
             receipts = memory.remember_many(collection.memories[known:due])
             memory.wait(receipts[-1].position, 600)
             known = due
-        ids = memory.recall(asked.text, k=DEPTH).ids
-        ranks = [ids.index(wanted) + 1 for wanted in asked.evidence if wanted in ids]
-        first = 1 / min(ranks) if ranks else 0.0
-        share = [sum(rank <= deep for rank in ranks) / len(asked.evidence) for deep in (5, 10)]
-        scores.collection.append(collection.name)
-        scores.category.append(asked.category)
-        scores.values.append((first, share[0], share[1]))
+        _ask(memory, collection.name, asked, scores)
+
+
+def ask(memory: mnemolog.Memory, collection: Collection, scores: Scores) -> None:
+    """Ask a collection's questions of a namespace that holds all its memories."""
+    for asked in collection.questions:
+        _ask(memory, collection.name, asked, scores)
+
+
+def _ask(memory: mnemolog.Memory, name: str, asked: Asked, scores: Scores) -> None:
+    ids = memory.recall(asked.text, k=DEPTH).ids
+    ranks = [ids.index(wanted) + 1 for wanted in asked.evidence if wanted in ids]
+    first = 1 / min(ranks) if ranks else 0.0
+    share = [sum(rank <= deep for rank in ranks) / len(asked.evidence) for deep in (5, 10)]
+    scores.collection.append(name)
+    scores.category.append(asked.category)
+    scores.values.append((first, share[0], share[1]))
+
+
+def compare(base: Scores, other: Scores, seed: int = 7, rounds: int = 2_000) -> str:
+    """The paired difference in MRR of two runs over the same questions, with bootstrap intervals over
+    questions and over collections."""
+    gained = np.array(other.values)[:, 0] - np.array(base.values)[:, 0]
+    low, high = interval(gained, seed, rounds)
+    names = np.array(base.collection)
+    each = np.array([gained[names == name].mean() for name in dict.fromkeys(base.collection)])
+    few, many = interval(each, seed, rounds)
+    return (
+        f"{gained.mean():+.4f}, 95 % CI {low:+.4f} to {high:+.4f} over questions,"
+        f" {few:+.4f} to {many:+.4f} over {len(each)} collections"
+    )
 
 
 def interval(values: np.ndarray, seed: int = 7, rounds: int = 2_000) -> tuple[float, float]:

@@ -13,7 +13,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from benchmarks.evaluation import Asked, Collection, evaluate, show
+from benchmarks.evaluation import Asked, Collection, compare, evaluate, show
+from benchmarks.learning import NOISES, learn_and_ask
 
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
 TURN = timedelta(seconds=30)
@@ -68,13 +69,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="folder of conversations, one JSON each")
     parser.add_argument("--json", type=Path, help="write the figures here")
+    parser.add_argument(
+        "--noise", choices=list(NOISES), action="append", help="learn from feedback that errs so"
+    )
     arguments = parser.parse_args()
     collections = [collection_of(path) for path in sorted(arguments.data.glob("*.json"))]
     runs = {
         "defaults": evaluate(collections, None),
         "keywords only": evaluate(collections, "none"),
     }
-    show("LoCoMo", runs, arguments.json)
+    learned = {name: learn_and_ask(collections, None, NOISES[name]) for name in arguments.noise or ()}
+    show("LoCoMo", runs | {f"learned, {name}": scores for name, scores in learned.items()}, arguments.json)
+    for name, scores in learned.items():
+        print(f"learned, {name}, against no feedback: {compare(runs['defaults'], scores)}")
 
 
 if __name__ == "__main__":

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from mnemolog.storage.table import TableState
 
 EVERY_RATINGS = 50
-"""So many ratings more or less, and the model is fitted again."""
+EVERY_SHARE = 0.1
+"""So many ratings more or less, or such a share of them, whichever is more, and the model is fitted again."""
 
 _NAME = "usefulness"
 
@@ -59,7 +60,7 @@ class Refitter:
             return 0
         tables = list(self._tables.values())
         ratings = count_feedback(tables)
-        if abs(ratings - self._fitted_to) < EVERY_RATINGS:
+        if abs(ratings - self._fitted_to) < max(EVERY_RATINGS, EVERY_SHARE * self._fitted_to):
             return 0
         fitted = refit(tables, FEATURE_SET)
         if fitted is not None:

@@ -16,6 +16,9 @@ from mnemolog.schemas.positions import Position
 from mnemolog.schemas.usefulness import FEATURE_SET
 from mnemolog.verbs.handle import Handle
 
+MAX_TRACKED = 50
+"""Of a longer list of hits the log keeps so many."""
+
 
 @dataclass(frozen=True, slots=True)
 class Refit:
@@ -98,7 +101,8 @@ class Learning(Handle):
         if not hits or self._session.served.keep == "off":
             return
         kept = query if self._session.served.keep == "text" else None
-        shown = [(hit.memory.id, hit.trace.shape, hit.trace.features) for hit in hits]
+        best = hits[:MAX_TRACKED]
+        shown = [(hit.memory.id, hit.trace.shape, hit.trace.features) for hit in best]
         self._session.served.note(
             lambda: self._commands.served(
                 hits.recall_id,
