@@ -8,7 +8,8 @@ from typing import IO
 from mnemolog.producers.bulk import deliver
 from mnemolog.producers.commands import Commands
 from mnemolog.producers.deliveries import BulkLog
-from mnemolog.producers.jsonl import LineParser, Source, opened, read_lines
+from mnemolog.producers.jsonl import Line, LineParser, Source, opened, read_lines
+from mnemolog.producers.redaction import Redactor
 from mnemolog.producers.reports import DeliveryReport, IngestReport, LineError
 from mnemolog.schemas.errors import InvalidInputError, LogUnavailableError, MnemologError, RecordRefusedError
 from mnemolog.schemas.events import Event
@@ -73,22 +74,39 @@ class _Tally:
 
 
 def ingest(
-    log: BulkLog, commands: Commands, source: Source, on_progress: OnProgress | None, strict: bool
+    log: BulkLog,
+    commands: Commands,
+    source: Source,
+    on_progress: OnProgress | None,
+    strict: bool,
+    redactor: Redactor | None = None,
 ) -> IngestReport:
     """Load the lines of `source`; see `MemoryProducer.write_jsonl`."""
     tally = _Tally(on_progress)
     with opened(source) as file:
-        for number, report in deliver(log, _events(file, LineParser(commands), tally, strict)):
+        for number, report in deliver(log, _events(file, LineParser(commands), tally, strict, redactor)):
             tally.settle(number, report, strict)
     return tally.report()
 
 
-def _events(file: IO[bytes], parser: LineParser, tally: _Tally, strict: bool) -> Iterator[tuple[int, Event]]:
+def _events(
+    file: IO[bytes], parser: LineParser, tally: _Tally, strict: bool, redactor: Redactor | None
+) -> Iterator[tuple[int, Event]]:
     for line in read_lines(file):
-        parsed = parser.parse(line)
+        parsed = _parse(line, parser, redactor)
         if isinstance(parsed, LineError):
             tally.fail(parsed, strict)
         if tally.end is not None:
             return
         if not isinstance(parsed, LineError):
             yield line[0], parsed
+
+
+def _parse(line: Line, parser: LineParser, redactor: Redactor | None) -> Event | LineError:
+    parsed = parser.parse(line)
+    if redactor is None or isinstance(parsed, LineError):
+        return parsed
+    try:
+        return redactor.event(parsed)
+    except InvalidInputError as error:
+        return LineError(line[0], error.field, str(error))

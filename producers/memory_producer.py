@@ -25,6 +25,7 @@ from mnemolog.producers.embedded import EmbeddedLog
 from mnemolog.producers.ingest import OnProgress, ingest
 from mnemolog.producers.jsonl import Source
 from mnemolog.producers.receipts import Receipt
+from mnemolog.producers.redaction import Redactor, RedactSpec, make_redactor, redacted
 from mnemolog.producers.reports import DeliveryReport, IngestReport
 from mnemolog.schemas.checks import check_path
 from mnemolog.schemas.errors import InvalidInputError
@@ -46,9 +47,10 @@ class MemoryProducer:
     appended), LogError when an event could not be made durable.
     """
 
-    def __init__(self, log: BulkLog, commands: Commands) -> None:
+    def __init__(self, log: BulkLog, commands: Commands, redactor: Redactor | None = None) -> None:
         self._log = log
         self._commands = commands
+        self._redactor = redactor
 
     @classmethod
     def open(
@@ -59,6 +61,7 @@ class MemoryProducer:
         agent_id: str | None = None,
         thread_id: str | None = None,
         clock: Clock = utc_now,
+        redact: RedactSpec = None,
     ) -> Self:
         """A producer on the embedded log in the folder `path`, the one that `mnemolog.open(path)` reads.
 
@@ -66,7 +69,8 @@ class MemoryProducer:
             LogUnavailableError: the log can't be opened.
         """
         commands = Commands(make_namespace(namespace), agent_id, thread_id, clock)
-        return cls(EmbeddedLog(check_path("path", path) / LOG_FILE, clock=clock), commands)
+        redactor = make_redactor(redact)
+        return cls(EmbeddedLog(check_path("path", path) / LOG_FILE, clock=clock), commands, redactor)
 
     @classmethod
     def connect(
@@ -79,6 +83,7 @@ class MemoryProducer:
         clock: Clock = utc_now,
         timeout_seconds: float = 30.0,
         options: Mapping[str, Any] | None = None,
+        redact: RedactSpec = None,
     ) -> Self:
         """A producer on the brokers `kafka` (`HOST:PORT[,…]`); see `producers.kafka.KafkaLog`.
 
@@ -88,14 +93,20 @@ class MemoryProducer:
         from mnemolog.producers.kafka import KafkaLog
 
         commands = Commands(make_namespace(namespace), agent_id, thread_id, clock)
+        redactor = make_redactor(redact)
         log = KafkaLog(kafka, timeout_seconds=timeout_seconds, options=options)
         log.partitions(MEMORIES)
-        return cls(log, commands)
+        return cls(log, commands, redactor)
 
     @property
     def namespace(self) -> Namespace:
         """The namespace that this producer writes."""
         return self._commands.namespace
+
+    @property
+    def redacted(self) -> dict[str, int]:
+        """Kind → how often redaction took it out of what this producer wrote."""
+        return {} if self._redactor is None else self._redactor.counts
 
     def __enter__(self) -> Self:
         return self
@@ -211,7 +222,8 @@ class MemoryProducer:
         """
         if not isinstance(events, Iterable):
             raise InvalidInputError(f"events: give a list of events, not {events!r:.80}", field="events")
-        return [report for _, report in deliver(self._log, ((None, event) for event in events))]
+        said = redacted(events, self._redactor)
+        return [report for _, report in deliver(self._log, ((None, event) for event in said))]
 
     def write_jsonl(
         self, source: Source, on_progress: OnProgress | None = None, *, strict: bool = False
@@ -230,10 +242,11 @@ class MemoryProducer:
             InvalidInputError: the file can't be opened; or, with `strict`, a line is not good.
             LogUnavailableError: the log gave up on a line. Loading the file again is harmless.
         """
-        return ingest(self._log, self._commands, source, on_progress, strict)
+        return ingest(self._log, self._commands, source, on_progress, strict, self._redactor)
 
     def _remembered(self, event: MemoryRemembered) -> Receipt:
         return Receipt(event.memory_id, self._append(event))
 
     def _append(self, event: Envelope) -> Position:
-        return self._log.append(encode_checked(event))[0]
+        (said,) = redacted([event], self._redactor)
+        return self._log.append(encode_checked(said))[0]

@@ -37,6 +37,7 @@ from mnemolog.verbs.recalling import RecallOptions
 
 if TYPE_CHECKING:
     from mnemolog.embedders import EmbedderSpec
+    from mnemolog.producers.redaction import RedactSpec
     from mnemolog.query.scoring.weights import Weights
     from mnemolog.schemas.ports import Clock
     from mnemolog.served import Tracking
@@ -58,6 +59,7 @@ class OpenOptions(TypedDict, total=False):
     cache_bytes: int
     wait_seconds: float
     track: Tracking
+    redact: RedactSpec
 
 
 class Opening:

@@ -15,6 +15,7 @@ from mnemolog.producers.clock import utc_now
 from mnemolog.producers.commands import Commands
 from mnemolog.producers.embedded import EmbeddedLog
 from mnemolog.producers.ids import new_id
+from mnemolog.producers.redaction import RedactSpec, make_redactor
 from mnemolog.query.queries import Queries
 from mnemolog.query.reader import DEFAULT_CACHE_BYTES, ViewReader
 from mnemolog.query.scoring.weights import Weights
@@ -47,14 +48,16 @@ def open(  # noqa: A001 the public name
     cache_bytes: int = DEFAULT_CACHE_BYTES,
     wait_seconds: float = DEFAULT_WAIT_SECONDS,
     track: Tracking = "text",
+    redact: RedactSpec = None,
 ) -> Memory:
     """A memory in the folder `path`, which is made if it is not there: a durable log and its views.
 
     `namespace` is a tuple of parts, or one string that is a single part. `embedder` is a name such as
     "minilm" (the default), "hashing" or "none", an `Embedder`, or any callable. `agent_id` and `thread_id`
     are the defaults of what is written. `track` says what the log keeps of each recall, so that feedback can
-    teach: its query and features ("text"), the "features" alone, or nothing ("off"). Several processes may
-    open one folder. The first read shows all that was durable when it was opened.
+    teach: its query and features ("text"), the "features" alone, or nothing ("off"). `redact` takes out what
+    must not enter the log, before it does: "secrets", patterns, or a function; see `producers.redaction`.
+    Several processes may open one folder. The first read shows all that was durable when it was opened.
 
     Raises:
         InvalidInputError: an argument that makes no sense, such as a bad namespace or embedder.
@@ -66,6 +69,7 @@ def open(  # noqa: A001 the public name
     check_tracking(track)
     check_count("cache_bytes", cache_bytes, 0, 2**62)
     folder = check_path("path", path)
+    redactor = make_redactor(redact)
     model = _cached(embedder)
     home = _made(folder)
     views = Views(home / VIEWS_FOLDER)
@@ -85,7 +89,7 @@ def open(  # noqa: A001 the public name
         return runner.wait_for_progress(at.topic, at.partition, at.offset, timeout)
 
     queries = Queries(ViewReader(views, cache_bytes), commands.namespace, model, clock, new_id, weights)
-    session = LogSession(log, waiter, wait_seconds, close, commands.namespace, track)
+    session = LogSession(log, waiter, wait_seconds, close, commands.namespace, track, redactor)
     session.expect(_ends(log))
     return Memory(session, queries, commands)
 
@@ -111,6 +115,7 @@ def connect(
     cache_bytes: int = DEFAULT_CACHE_BYTES,
     wait_seconds: float = DEFAULT_WAIT_SECONDS,
     track: Tracking = "text",
+    redact: RedactSpec = None,
 ) -> Memory:
     """A memory that writes to the brokers `kafka` (`HOST:PORT[,…]`) and reads what workers keep in `views`.
 
@@ -126,11 +131,12 @@ def connect(
     check_tracking(track)
     check_count("cache_bytes", cache_bytes, 0, 2**62)
     root = check_path("views", views) if isinstance(views, Path) else check_string("views", views)
+    redactor = make_redactor(redact)
     model = _cached(embedder)
     log = KafkaLog(kafka)
     reader = ViewReader(Views(root), cache_bytes)
     queries = Queries(reader, commands.namespace, model, clock, new_id, weights)
-    session = LogSession(log, _polling(reader), wait_seconds, log.close, commands.namespace, track)
+    session = LogSession(log, _polling(reader), wait_seconds, log.close, commands.namespace, track, redactor)
     return Memory(session, queries, commands)
 
 

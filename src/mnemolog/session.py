@@ -6,6 +6,7 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from mnemolog.own_writes import OwnWrites
+from mnemolog.producers.redaction import Redactor, redacted
 from mnemolog.schemas.checks import check_seconds
 from mnemolog.schemas.codec import encode
 from mnemolog.schemas.errors import ClosedError, WaitTimeoutError
@@ -43,8 +44,10 @@ class LogSession:
         on_close: Callable[[], None],
         namespace: Namespace,
         track: Tracking = "text",
+        redactor: Redactor | None = None,
     ) -> None:
         self.log = log
+        self.redactor = redactor
         self._waiter = waiter
         self._wait_seconds = check_seconds("wait_seconds", wait_seconds)
         self._on_close = on_close
@@ -59,7 +62,9 @@ class LogSession:
 
         All that come of one session know what any of them wrote: a namespace's reads wait for its writes.
         """
-        other = LogSession(self.log, self._waiter, self._wait_seconds, lambda: None, namespace)
+        other = LogSession(
+            self.log, self._waiter, self._wait_seconds, lambda: None, namespace, redactor=self.redactor
+        )
         other._written = self._written
         other._parent = self
         other.served = self.served
@@ -75,7 +80,7 @@ class LogSession:
 
     def append(self, events: Sequence[Envelope]) -> list[Position]:
         """Append events; the position of each event's first record."""
-        encoded = [encode(event) for event in events]
+        encoded = [encode(event) for event in redacted(events, self.redactor)]
         positions = self.append_records([record for records in encoded for record in records])
         firsts, at = [], 0
         for records in encoded:
@@ -91,12 +96,13 @@ class LogSession:
         return positions
 
     def _append_served(self, events: Sequence[Envelope]) -> None:
-        self.log.append([record for event in events for record in encode(event)])
+        self.log.append([record for event in redacted(events, self.redactor) for record in encode(event)])
 
     def append_aside(self, event: Envelope) -> Position:
         """Append an event that no later read of this handle has to wait for."""
         self.check_open()
-        return self.log.append(encode(event))[0]
+        (said,) = redacted([event], self.redactor)
+        return self.log.append(encode(said))[0]
 
     def expect(self, positions: Iterable[Position]) -> None:
         """Let the next `settle` wait for these too, whatever its namespace."""

@@ -186,6 +186,7 @@ def stats(target: Target) -> None:
         print_json(found)
         return
     kinds, lag, evictions = (found.pop(name) for name in ("kinds", "lag", "evictions"))
+    found.pop("redacted")  # of this call's handle: nothing
     pairs = {**found, "namespace": "/".join(found["namespace"])}
     pairs |= {f"kind {name}": count for name, count in kinds.items()}
     pairs |= {f"evicted {rule}": count for rule, count in evictions.items()}

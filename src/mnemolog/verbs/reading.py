@@ -54,9 +54,14 @@ class Reading(Handle):
         return self._queries.history(id)
 
     def stats(self) -> dict[str, Any]:
-        """Counts of this namespace, what the views were built with, and how far they lag behind the log."""
+        """Counts of this namespace, what the views were built with, and how far they lag behind the log.
+
+        `evictions` counts what rules let go, by rule; `redacted` what this handle kept out of the log.
+        """
         self._session.settle()
-        return self._queries.stats() | {"lag": self.lag()}
+        redactor = self._session.redactor
+        taken = {} if redactor is None else redactor.counts
+        return self._queries.stats() | {"redacted": taken, "lag": self.lag()}
 
     def lag(self) -> dict[str, int]:
         """Topic → how many events of this namespace's partition the views have not applied yet."""
