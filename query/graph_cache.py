@@ -55,7 +55,9 @@ class GraphCache:
         """
         generation, tables = self._tables(namespace)
         with self._lock:
-            entry = self._entries.setdefault((generation, namespace), _Entry())
+            entry = self._entries.get((generation, namespace))
+            if entry is None or entry.graph.wasteful:
+                entry = self._entries[generation, namespace] = _Entry()
             self._entries.move_to_end((generation, namespace))
         with entry.lock:
             changed = _refresh(entry, tables, namespace)

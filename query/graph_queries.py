@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, get_args
 
-from mnemolog.query.graph import Graph, Key, Sight, key_of, normalized, to_edge
+from mnemolog.query.graph import Graph, Key, Sight, key_of, micros, normalized
 from mnemolog.query.graph_cache import GraphCache
 from mnemolog.query.graph_models import (
     Direction,
@@ -98,7 +98,7 @@ class GraphQueries:
         try:
             with self.cache.open(self.namespace) as graph:
                 ways = (graph.steps(("memory", memory_id), way, sight) for way in _WAYS)
-                outgoing, incoming = (tuple(to_edge(edge) for edge, _ in way) for way in ways)
+                outgoing, incoming = (tuple(graph.edge(edge) for edge, _ in way) for way in ways)
                 return Links(outgoing, incoming)
         except ViewMissingError:
             return Links((), ())
@@ -140,11 +140,11 @@ class GraphQueries:
         form: Form | None = None,
     ) -> Sight:
         return Sight(
-            self.clock().timestamp(),
-            None if valid_at is None else check_moment("valid_at", valid_at).timestamp(),
+            micros(self.clock()),
+            None if valid_at is None else micros(check_moment("valid_at", valid_at)),
             superseded,
             _names(relations),
-            None if form is None else frozenset({form}),
+            form,
         )
 
 
@@ -173,8 +173,7 @@ def _entity(graph: Graph, name: str, sight: Sight) -> Entity | None:
     edges = list(dict.fromkeys(edge for edge, _ in graph.steps(key, "both", sight)))
     if not edges:
         return None
-    first = edges[0]
-    return Entity(first.names[0] if first.source == key else first.names[1], len(edges))
+    return Entity(graph.node(edges[0], key).name, len(edges))
 
 
 def _names(relations: Iterable[str] | None) -> frozenset[str] | None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeAlias
 
-from mnemolog.query.graph import Graph, Key, Sight, Stated, to_edge, to_node
+from mnemolog.query.graph import Graph, Key, Sight
 from mnemolog.query.graph_models import Direction, Neighbour, Path
 
-Hop = tuple[Stated, Key]
+Hop: TypeAlias = tuple[int, Key]
+"""An edge, and the node that it leads to."""
 
 
 def neighbours(
@@ -24,7 +26,7 @@ def neighbours(
                     continue
                 seen.add(other)
                 reached.append(other)
-                found.append(Neighbour(to_node(edge, other), distance, to_edge(edge)))
+                found.append(Neighbour(graph.node(edge, other), distance, graph.edge(edge)))
                 if len(found) == limit:
                     return found
         border = reached
@@ -42,7 +44,7 @@ def paths(graph: Graph, start: Key, end: Key, sight: Sight, *, max_depth: int, l
     found: list[Path] = []
     for length in range(left.get(start, max_depth + 1), max_depth + 1):
         for hops in _ways(graph, (start,), end, length, sight, left):
-            found.append(_path(start, hops))
+            found.append(_path(graph, start, hops))
             if len(found) == limit:
                 return found
     return found
@@ -74,6 +76,6 @@ def _ways(
                 yield ((edge, other), *rest)
 
 
-def _path(start: Key, hops: tuple[Hop, ...]) -> Path:
-    nodes = [to_node(hops[0][0], start), *(to_node(edge, key) for edge, key in hops)]
-    return Path(tuple(nodes), tuple(to_edge(edge) for edge, _ in hops))
+def _path(graph: Graph, start: Key, hops: tuple[Hop, ...]) -> Path:
+    nodes = [graph.node(hops[0][0], start), *(graph.node(edge, key) for edge, key in hops)]
+    return Path(tuple(nodes), tuple(graph.edge(edge) for edge, _ in hops))

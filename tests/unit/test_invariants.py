@@ -79,7 +79,7 @@ def test_every_edge_is_of_a_live_memory_that_states_it(steps: list[Step]) -> Non
 
 def count_edges(row: Row) -> int:
     detail = json.loads(row.get("detail", "{}"))
-    own = sum(detail.get(name) is not None for name in ("subject", "next_state", "source_episode"))
+    own = sum(detail.get(name) is not None for name in ("object", "next_state", "source_episode"))
     return own + len(row["sources"]) + len(row["links"])
 
 
