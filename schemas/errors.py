@@ -94,3 +94,11 @@ class WaitTimeoutError(MnemologError, TimeoutError):
 
 class ClosedError(MnemologError):
     """The handle was closed."""
+
+
+class ExtractionError(MnemologError):
+    """An extractor or summarizer failed, or gave what can't be used; the memories stay as they are."""
+
+
+class ExtractorUnavailableError(ExtractionError):
+    """The model's endpoint does not answer, or not now. Retry later."""

@@ -122,14 +122,14 @@ class MemoriesUnlinked(Envelope):
 class MemoryForgotten(Envelope):
     """Memories were forgotten: their content leaves every view.
 
-    What consolidation made of them alone goes too, unless they were `consolidated`: let go because it stands
-    for them.
+    What consolidation made of them alone goes too, unless they were `consolidated`, let go because it stands
+    for them: memory → digest of the text that was read. One that says something else by now stays.
     """
 
     type: Literal["MemoryForgotten"] = "MemoryForgotten"
     memory_ids: Ids
     reason: Reason | None = None
-    consolidated: bool = Field(default=False, exclude_if=not_)
+    consolidated: dict[Identifier, Label] = Field(default_factory=dict, exclude_if=not_)
 
 
 class MemoryEvicted(Envelope):

@@ -16,6 +16,7 @@ from mnemolog.processors.folds.memory_rows import (
 from mnemolog.processors.folds.port import Selection, Stamp
 from mnemolog.processors.folds.timelines import same_timeline
 from mnemolog.schemas import events as ev
+from mnemolog.schemas.facts import digest_of
 from mnemolog.schemas.filters import parse_filter
 from mnemolog.schemas.matching import matches
 from mnemolog.schemas.namespaces import encode_namespace
@@ -44,7 +45,15 @@ def forget(rows: Rows, event: ev.MemoryForgotten, stamp: Stamp) -> dict[str, Row
     if event_pk(event) in rows:
         return {}
     named = _named(event)
-    return marked(take_out(rows, named, event, stamp), rows, named, event, stamp)
+    meant = [pk for pk in named if _is_meant(rows.get(pk), event)]
+    return marked(take_out(rows, meant, event, stamp), rows, named, event, stamp)
+
+
+def _is_meant(row: Row | None, event: ev.MemoryForgotten) -> bool:
+    """Whether a memory that was consolidated still says what was read."""
+    if row is None or row["deleted"] or row["id"] not in event.consolidated:
+        return True
+    return digest_of(row["text"]) == event.consolidated[row["id"]]
 
 
 def forget_scope(rows: Rows, event: ev.ScopeForgotten, stamp: Stamp) -> dict[str, Row]:

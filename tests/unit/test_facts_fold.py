@@ -14,7 +14,7 @@ from support.properties import examples
 
 from mnemolog.schemas.consolidation import consolidation_pk, progress_of
 from mnemolog.schemas.events import Event
-from mnemolog.schemas.facts import timeline_of
+from mnemolog.schemas.facts import digest_of, timeline_of
 
 
 def day(number: int) -> datetime:
@@ -176,13 +176,19 @@ def test_a_fact_comes_back_with_its_source() -> None:
 
 def test_a_summary_stays_when_its_sources_are_let_go_for_it() -> None:
     events: list[Event] = [remember("m", "m"), remember("n", "n"), summed_up("s", "both", "m", "n")]
-    view = given(*events, forget("m", "n", consolidated=True))
+    view = given(*events, forget("m", "n", consolidated={one: digest_of(one) for one in "mn"}))
     assert (view["s"]["text"], view["s"]["sources"]) == ("both", ["m", "n"])
     assert (view["s"]["kind"], view["s"]["source"]) == ("summary", "summary")
     view.when(forget("m"))
     assert view["s"]["sources"] == ["n"]
     view.when(forget("n"))
     assert view["s"]["deleted"]
+
+
+def test_a_source_that_says_something_else_by_now_is_not_let_go() -> None:
+    view = given(remember("m", "new"), remember("n", "n"))
+    view.when(forget("m", "n", consolidated={one: digest_of(one) for one in "mn"}))
+    assert view.live() == {"m"}
 
 
 def test_a_summary_of_what_is_gone_is_none() -> None:
