@@ -78,8 +78,12 @@ class Entries:
     def delete(self, address: Address) -> bool:
         """Delete what is there, if anything; whether there was."""
         held = self.get(address) is not None
-        self._session.append([self.commands.delete(address)])
+        self.remove(address)
         return held
+
+    def remove(self, address: Address) -> Position:
+        """Delete what is there, if anything."""
+        return self._session.append([self.commands.delete(address)])[0]
 
     def delete_scope(
         self,

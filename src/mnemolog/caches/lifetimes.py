@@ -10,6 +10,7 @@ from mnemolog.producers.commands import Unset
 from mnemolog.producers.context_commands import Address
 from mnemolog.schemas.context_events import Tier
 from mnemolog.schemas.errors import InvalidInputError
+from mnemolog.schemas.positions import Position
 
 Lifetime = float | Unset | None
 """Seconds; None is for ever, UNSET what the policy says."""
@@ -29,6 +30,7 @@ class Lifetimes:
 
     def __init__(self, entries: Entries) -> None:
         self._entries = entries
+        self._written: Position | None = None
 
     def resolve(self, given: Lifetime, tier: Tier, tool: str | None = None) -> float | None:
         """The time to live of an answer that is stored now."""
@@ -39,23 +41,36 @@ class Lifetimes:
 
     def policy(self, key: str) -> ToolPolicy | None:
         """The policy of `tool:NAME` or `tier:TIER`."""
-        entry = self._entries.get(_address(key))
+        address = _address(key)
+        self._settle()
+        entry = self._entries.queries.find(address.place, address.key)
         return None if entry is None else _policy(entry.value)
 
     def set(self, key: str, ttl_seconds: float | None) -> None:
         """Set a policy."""
         self._entries.commands.expiry(ttl_seconds)
-        self._entries.set(_address(key), {"ttl_seconds": ttl_seconds})
+        self._written = self._entries.set(_address(key), {"ttl_seconds": ttl_seconds})
 
     def delete(self, key: str) -> bool:
         """Delete a policy; whether there was one."""
-        return self._entries.delete(_address(key))
+        held = self.policy(key) is not None
+        self._written = self._entries.remove(_address(key))
+        return held
 
     def all(self, prefix: str) -> dict[str, ToolPolicy]:
         """The policies whose keys begin with `prefix`, by the rest of their keys."""
-        entries = self._entries.all(_PLACE, prefix)
+        self._settle()
+        entries = self._entries.queries.entries(_PLACE, prefix)
         found = {entry.key.removeprefix(prefix): _policy(entry.value) for entry in entries}
         return {name: policy for name, policy in found.items() if policy is not None}
+
+    def _settle(self) -> None:
+        """Wait for this handle's own policies, and for nothing else: each store asks for them."""
+        written = self._written
+        if written is not None:
+            self._entries.wait(written)
+            if self._written is written:
+                self._written = None
 
 
 def _address(key: str) -> Address:
