@@ -119,7 +119,7 @@ class Decider:
             for at, row in enumerate(rows)
             if there[at] and row["superseded_by"] is None and not self._expired(row)
         ]
-        places.sort(key=lambda at: (rows[at]["recorded_at"], rows[at]["id"]))
+        places.sort(key=lambda at: (rows[at]["recorded_at"], rows[at]["_off"], rows[at]["id"]))
         fresh = _fresh([rows[at] for at in places], compared)
         texts = [
             Text(row["id"], row["kind"], row["key"] is None and not row["pinned"], is_fresh)

@@ -98,16 +98,16 @@ class ShardReactor:
         return sum(len(event.memory_ids) for event in events)
 
     def _decisions(self, name: str) -> Sequence[MemoryEvicted]:
+        """Near duplicates first: what they replace is the first to go over the capacity."""
         rules, seen = self._rules(name), self._next
         decider = Decider(self._memories, name, seen, self._clock())
-        if rules.capacity is not None and (events := decider.over_capacity(rules.capacity, rules.half_life)):
-            return events
-        if rules.near_duplicate is None:
-            return ()
-        events = decider.near_duplicates(rules.near_duplicate, self._compared.get(name))
-        if not events:
+        if rules.near_duplicate is not None:
+            if events := decider.near_duplicates(rules.near_duplicate, self._compared.get(name)):
+                return events
             self._compared[name] = seen
-        return events
+        if rules.capacity is None:
+            return ()
+        return decider.over_capacity(rules.capacity, rules.half_life)
 
 
 class Reactor(Protocol):
