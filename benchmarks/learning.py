@@ -22,8 +22,8 @@ SHOWN = 10
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """How feedback errs: the shares of evidence that is missed, of other memories that are cited, and of marks
-    that are turned around; and the share of questions that get any feedback."""
+    """How feedback errs: the shares of evidence that is missed, of other memories that are cited, of marks
+    that are turned around; and the share of questions that get any feedback at all."""
 
     missed: float = 0.0
     cited: float = 0.0

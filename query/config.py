@@ -20,6 +20,7 @@ class Config:
     `threshold` is the greatest cosine distance of a hit, `scoring` the preset that `weights` started from
     (None: the handle's own weights), `max_items_per_scope` how many memories the namespace keeps,
     `near_duplicate` the least cosine at which a new memory replaces an older one. None is no limit, or off.
+    `lasting` are the kinds whose memories do not age.
     """
 
     threshold: float | None = None
@@ -27,6 +28,7 @@ class Config:
     weights: Weights = field(default_factory=Weights)
     max_items_per_scope: int | None = None
     near_duplicate: float | None = None
+    lasting: frozenset[str] = frozenset()
     origins: Mapping[str, Level] = field(default_factory=dict)
 
 
@@ -54,7 +56,10 @@ def resolve(own: Weights, everywhere: Settings, here: Settings) -> Config:
     both: Settings = {**everywhere, **here}
     origins: dict[str, Level] = {**dict.fromkeys(everywhere, "global"), **dict.fromkeys(here, "namespace")}
     plain = ("threshold", "scoring", "max_items_per_scope", "near_duplicate")
-    return Config(weights=weights, origins=origins, **{name: both.get(name) for name in plain})
+    lasting = frozenset(both.get("lasting") or ())
+    return Config(
+        weights=weights, origins=origins, lasting=lasting, **{name: both.get(name) for name in plain}
+    )
 
 
 def _weights(below: Weights, settings: Settings) -> Weights:

@@ -143,7 +143,8 @@ def _explain_factor(factor: Factor) -> str:
 class Hits(Sequence[Hit]):
     """Recalled memories, best first. `recall_id` ties later feedback to this recall.
 
-    `warnings` says what was missing, such as an embedder that did not answer.
+    `warnings` says what was missing, such as an embedder that did not answer. `nearest_beyond` is the least
+    cosine distance of what only the `threshold` kept out.
     """
 
     items: tuple[Hit, ...]
@@ -152,6 +153,15 @@ class Hits(Sequence[Hit]):
     at: datetime
     candidates: int = 0
     warnings: tuple[str, ...] = ()
+    nearest_beyond: float | None = None
+    threshold: float | None = None
+
+    @property
+    def near_miss(self) -> bool:
+        """Whether nothing was found, and something would have been at up to twice the threshold."""
+        if self.items or self.threshold is None or self.nearest_beyond is None:
+            return False
+        return self.nearest_beyond <= 2 * self.threshold
 
     @property
     def ids(self) -> list[str]:

@@ -4,31 +4,31 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from mnemolog.query.asking import Asking, asked, unit_vector
 from mnemolog.query.config import Config, resolve
 from mnemolog.query.contexts import ContextQueries
 from mnemolog.query.graph_queries import GraphQueries
 from mnemolog.query.live import live_at
 from mnemolog.query.models import Change, Hits, MemoryItem, to_change, to_item
+from mnemolog.query.question import Question
 from mnemolog.query.reader import ViewReader
-from mnemolog.query.recall import Question, recall
+from mnemolog.query.recall import Recalled, recall
 from mnemolog.query.scoring.english import asks_of, query_type, take_out_names
 from mnemolog.query.scoring.usefulness import Link
 from mnemolog.query.scoring.weights import Weights
 from mnemolog.query.table_queries import TableQueries, selected
 from mnemolog.schemas.analysis import analyze
-from mnemolog.schemas.checks import check_count, check_finite, check_moment, check_string
+from mnemolog.schemas.checks import check_string
 from mnemolog.schemas.errors import InvalidInputError, NotFoundError, ViewMissingError
 from mnemolog.schemas.filters import EVERYTHING, And, Compare
 from mnemolog.schemas.namespaces import Namespace
 from mnemolog.schemas.rows import Row
-from mnemolog.schemas.scope import Scope, scope_node
 from mnemolog.schemas.topics import CONFIG, CONTEXT, FEEDBACK, MEMORIES
 
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from mnemolog.schemas.ports import Clock, Embedder, Log, NewId
     from mnemolog.storage.table import LanceTable
 
-MAX_K = 1_000
 _logger = logging.getLogger(__name__)
 
 
@@ -86,18 +85,7 @@ class Queries:
         """Look for settings anew: some were just changed."""
         self._reader.configs.forget()
 
-    def question(
-        self,
-        query: str,
-        *,
-        k: int = 5,
-        threshold: float | None = None,
-        min_score: float = 0.0,
-        weights: Mapping[str, float] | None = None,
-        include_superseded: bool = False,
-        now: datetime | None = None,
-        **scope: Unpack[Scope],
-    ) -> Asked:
+    def question(self, query: str, **options: Unpack[Asking]) -> Asked:
         """A query, checked and embedded.
 
         Raises:
@@ -105,29 +93,31 @@ class Queries:
         """
         if not isinstance(query, str) or not query.strip():
             raise InvalidInputError("the query is empty or blank", field="query")
-        check_count("k", k, 1, MAX_K)
-        for name, value in (("threshold", threshold), ("min_score", min_score)):
-            if value is not None:
-                check_finite(name, value)
-        where, config = scope_node(**scope), self.config()
         named = take_out_names(query, self._authors())
         vector, warnings = self._embed(named.sentence)
         question = Question(
             terms=analyze(named.keywords) if named.keywords.strip() else analyze(query),
             asks=asks_of(query),
+            now=self._clock(),
             authors=named.authors,
             vector=vector,
-            now=self._clock() if now is None else check_moment("now", now),
-            k=k,
-            where=where,
-            superseded=include_superseded,
-            threshold=config.threshold if threshold is None else threshold,
-            min_score=min_score,
-            weights=config.weights.updated(weights),
             query_type=query_type(query),
             knowledge=self._reader.learned.knowledge(self._namespace),
         )
-        return Asked(query, question, warnings)
+        return Asked(query, asked(question, self.config(), **options), warnings)
+
+    def question_of_vector(self, vector: Sequence[float], **options: Unpack[Asking]) -> Asked:
+        """A vector to look for, checked.
+
+        Raises:
+            InvalidInputError: a vector of another length, or one that is not finite; see `question`.
+        """
+        try:
+            dim = self._reader.manifest().dim
+        except ViewMissingError:
+            dim = len(vector)
+        question = Question((), asks_of(""), self._clock(), vector=unit_vector(vector, dim))
+        return Asked("", asked(question, self.config(), **options))
 
     def _authors(self) -> list[str]:
         try:
@@ -149,15 +139,24 @@ class Queries:
             _logger.warning("the embedder failed on a query; keyword search alone", exc_info=True)
             return None, (f"keyword search alone: {type(error).__name__}: {error}",)
 
-    def recall(self, asked: Asked) -> Hits:
+    def recall(self, ask: Asked) -> Hits:
         """The best memories for the query, best first; empty where nothing is known yet."""
         try:
             with self._reader.namespace(self._namespace) as cache:
-                live = live_at(cache, asked.question.now.timestamp())
-                hits, candidates = recall(cache, live, asked.question)
+                live = live_at(cache, ask.question.now.timestamp())
+                found = recall(cache, live, ask.question)
         except ViewMissingError:
-            hits, candidates = [], 0
-        return Hits(tuple(hits), self._new_id(), asked.text, asked.question.now, candidates, asked.warnings)
+            found = Recalled([])
+        return Hits(
+            tuple(found.hits),
+            self._new_id(),
+            ask.text,
+            ask.question.now,
+            found.candidates,
+            ask.warnings,
+            found.nearest_beyond,
+            ask.question.threshold,
+        )
 
     def links(self, *, everywhere: bool) -> list[Link]:
         """What feedback taught of the namespace, or of all, the strongest lifts first."""
@@ -175,21 +174,19 @@ class Queries:
         except ViewMissingError:
             return []
 
-    def recall_by_kind(self, asked: Asked) -> dict[str, Hits]:
+    def recall_by_kind(self, ask: Asked) -> dict[str, Hits]:
         """The best memories of each kind that has any."""
         try:
             with self._reader.namespace(self._namespace) as cache:
                 kinds = list(
-                    cache.counts(
-                        "kind", selected(cache, asked.question.where, self._clock(), superseded=True)
-                    )
+                    cache.counts("kind", selected(cache, ask.question.where, self._clock(), superseded=True))
                 )
         except ViewMissingError:
             return {}
         found = {}
         for kind in kinds:
-            where = And((asked.question.where, Compare("kind", "eq", kind, "string")))
-            hits = self.recall(replace(asked, question=replace(asked.question, where=where)))
+            where = And((ask.question.where, Compare("kind", "eq", kind, "string")))
+            hits = self.recall(replace(ask, question=replace(ask.question, where=where)))
             if hits:
                 found[kind] = hits
         return found

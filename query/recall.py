@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mnemolog.query.learned import learned_of
 from mnemolog.query.live import Live
 from mnemolog.query.masks import Mask
-from mnemolog.query.models import Factor, Hit, Trace, to_item
+from mnemolog.query.models import Hit, MemoryItem, to_item
 from mnemolog.query.namespace_cache import NamespaceCache
-from mnemolog.query.scoring.english import Asks
-from mnemolog.query.scoring.formulas import Floats
+from mnemolog.query.question import Question, Rule
+from mnemolog.query.ranking import Found, ranked
+from mnemolog.query.scoring.formulas import KIND_IMPORTANCE, NEUTRAL, Floats
 from mnemolog.query.scoring.relevance import Evidence, Sought, relevance
-from mnemolog.query.scoring.score import Candidates, ScoredFactor, score
-from mnemolog.query.scoring.usefulness import (
-    FEATURES,
-    Knowledge,
-    Seen,
-    features_of,
-    lift,
-    link_lift,
-    shapes_at,
-)
-from mnemolog.query.scoring.weights import Weights
-from mnemolog.schemas.filters import EVERYTHING, Node
-from mnemolog.schemas.rows import Row
+from mnemolog.query.scoring.score import Candidates
+from mnemolog.query.scoring.usefulness import Seen
+from mnemolog.schemas.checks import check_finite
+from mnemolog.schemas.errors import InvalidInputError
+from mnemolog.schemas.filters import EVERYTHING
 
 CANDIDATES = 50
 """How many memories each search contributes."""
@@ -36,96 +28,75 @@ CANDIDATES = 50
 NEIGHBOURS_OF = 20
 """Of so many of the best, the memories right before and after are candidates too."""
 
-STRONGEST = 4
-"""Of what was learned, a hit shows so many parts."""
-
-DEFAULT_WEIGHTS = Weights()
-
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """What to look for, in which memories of the namespace, and how to score them.
+class Recalled:
+    """The hits, best first; how many candidates were scored; and the least cosine distance among those that
+    only the threshold kept out, None if there are none."""
 
-    `terms` are the analyzed words of the query without participants' names, `authors` the numbers of those it
-    names, `vector` its embedding (float32 [dim]) or None. `threshold` is the greatest cosine distance of a
-    hit, `min_score` its least score. `query_type` is what kind of question it is, `knowledge` what feedback
-    taught, None for nothing.
-    """
-
-    terms: Sequence[str]
-    asks: Asks
-    now: datetime
-    authors: tuple[int, ...] = ()
-    vector: NDArray[np.float32] | None = None
-    k: int = 5
-    where: Node = EVERYTHING
-    superseded: bool = False
-    threshold: float | None = None
-    min_score: float = 0.0
-    weights: Weights = DEFAULT_WEIGHTS
-    query_type: str = "other"
-    knowledge: Knowledge | None = None
+    hits: list[Hit]
+    candidates: int = 0
+    nearest_beyond: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """The candidates, as places in the live columns, and what found each."""
-
-    places: NDArray[np.int64]
-    by_vector: Mask
-    by_keyword: Mask
-
-
-def recall(cache: NamespaceCache, live: Live, question: Question) -> tuple[list[Hit], int]:
-    """The `k` best memories of the namespace, best first, and how many candidates were scored."""
+def recall(cache: NamespaceCache, live: Live, question: Question) -> Recalled:
+    """The `k` best memories of the namespace, and what was looked at."""
     evidence = _evidence(cache, live, question)
     total, terms = relevance(evidence, live.texts, Sought(question.asks, question.authors), question.weights)
     found = _candidates(evidence, total, live, _shown(cache, live, question))
     places, slots = found.places, live.slots[found.places]
     if not places.size:
-        return [], 0
+        return Recalled([])
     parts = {name: values[places] for name, values in terms.items()}
-    learned = _learned(cache, live, question, places, Seen(total[places], parts))
+    learned = learned_of(cache, live, question, places, Seen(total[places], parts))
+    kinds = _kinds(cache, slots)
+    age = question.now.timestamp() - cache.used[slots]
     candidates = Candidates(
         total[places],
         parts | _cosine_part(evidence, places),
-        question.now.timestamp() - cache.used[slots],
+        np.where(np.isin(kinds, sorted(question.lasting)), 0.0, age),
         cache.importance[slots],
         cache.superseded[slots],
         learned.usefulness,
         learned.parts,
+        _rules(cache, slots, question),
+        np.array([KIND_IMPORTANCE.get(kind, NEUTRAL) for kind in kinds]),
+        cache.column("pinned", slots).to_numpy(zero_copy_only=False).astype(bool),
     )
-    return _ranked(cache, live, question, found, candidates, learned), int(places.size)
+    hits, nearest = ranked(cache, live, question, found, candidates, learned)
+    return Recalled(hits, int(places.size), nearest)
 
 
-@dataclass(frozen=True, slots=True)
-class _Learned:
-    """What feedback taught of the candidates, and what is kept of each to learn from: `features` of shape
-    [candidates, features]; `named` says of every live memory whether the question names its author."""
-
-    usefulness: Floats | None
-    parts: dict[str, Floats]
-    features: Floats
-    named: Mask
+def _kinds(cache: NamespaceCache, slots: NDArray[np.int64]) -> list[str]:
+    codes, values = cache.values("kind", slots)
+    return [values[code] for code in codes.tolist()]
 
 
-def _learned(
-    cache: NamespaceCache, live: Live, question: Question, places: NDArray[np.int64], seen: Seen
-) -> _Learned:
-    texts, knowledge, kind = live.texts, question.knowledge, question.query_type
-    named = np.isin(texts.author, question.authors)
-    links, parts = np.ones(len(places)), dict[str, Floats]()
-    if knowledge is not None and knowledge.pooled and question.weights.links:
-        links, parts = link_lift(knowledge, kind, texts, named, places, question.weights.links)
-    coverage = cache.postings.coverage(question.terms, cache.size)[live.slots][places]
-    ranked = Seen(seen.relevance * links, seen.terms)
-    features = features_of(ranked, coverage, texts, places, kind)
-    usefulness = links if parts else None
-    if knowledge is not None and knowledge.weights is not None:
-        lifted, shares = lift(features, knowledge.weights)
-        usefulness = links * lifted
-        parts |= {f"model:{name}": shares[:, at] for at, name in enumerate(FEATURES)}
-    return _Learned(usefulness, parts, features, named)
+def _rules(cache: NamespaceCache, slots: NDArray[np.int64], question: Question) -> dict[str, Floats]:
+    """What each rule of the caller says of each candidate."""
+    if not question.rules:
+        return {}
+    rows = [cache.row(slot) for slot in slots.tolist()]
+    items = [to_item(row, cache.usage(row["pk"])) for row in rows]
+    said = {
+        name: np.array([_said(name, rule, item) for item in items]) for name, rule in question.rules.items()
+    }
+    return {f"rule:{name}": values for name, values in said.items()}
+
+
+def _said(name: str, rule: Rule, item: MemoryItem) -> float:
+    try:
+        value = rule(item)
+        check_finite(f"rules.{name}", value)
+    except InvalidInputError:
+        raise
+    except Exception as error:
+        raise InvalidInputError(
+            f"the rule {name} failed on {item.id!r}: {error}", field=f"rules.{name}"
+        ) from error
+    if value < 0:
+        raise InvalidInputError(f"the rule {name} gave {value!r}, less than 0", field=f"rules.{name}")
+    return float(value)
 
 
 def _cosine_part(evidence: Evidence, places: NDArray[np.int64]) -> dict[str, Floats]:
@@ -154,7 +125,7 @@ def _shown(cache: NamespaceCache, live: Live, question: Question) -> Mask:
     return shown
 
 
-def _candidates(evidence: Evidence, total: Floats, live: Live, shown: Mask) -> _Found:
+def _candidates(evidence: Evidence, total: Floats, live: Live, shown: Mask) -> Found:
     by_keyword = _best(evidence.bm25, shown & (evidence.bm25 > 0), CANDIDATES)
     by_vector = np.zeros_like(by_keyword)
     if evidence.cosine is not None:
@@ -166,7 +137,7 @@ def _candidates(evidence: Evidence, total: Floats, live: Live, shown: Mask) -> _
         there = beside[best]
         found[there[there >= 0]] = True
     places = np.flatnonzero(found & shown)
-    return _Found(places, by_vector[places], by_keyword[places])
+    return Found(places, by_vector[places], by_keyword[places])
 
 
 def _best(values: Floats, mask: Mask, count: int) -> Mask:
@@ -177,62 +148,3 @@ def _best(values: Floats, mask: Mask, count: int) -> Mask:
     best = np.zeros(len(values), dtype=bool)
     best[allowed] = True
     return best
-
-
-def _ranked(
-    cache: NamespaceCache,
-    live: Live,
-    question: Question,
-    found: _Found,
-    candidates: Candidates,
-    learned: _Learned,
-) -> list[Hit]:
-    total, factors = score(candidates, question.weights)
-    keep = total >= question.min_score
-    if question.threshold is not None and "cosine" in candidates.terms:
-        keep &= 1 - candidates.terms["cosine"] <= question.threshold
-    order = np.lexsort((found.places, np.abs(candidates.age), -total))  # of equals the nearest to now
-    best = [int(at) for at in order if keep[at]][: question.k]
-    return [
-        _hit(
-            cache.row(int(live.slots[found.places[at]])),
-            cache,
-            float(total[at]),
-            _factors(factors, at),
-            _origins(found, at),
-            Trace(
-                shapes_at(live.texts, learned.named, int(found.places[at])),
-                tuple(learned.features[at].tolist()),
-            ),
-        )
-        for at in best
-    ]
-
-
-def _hit(
-    row: Row,
-    cache: NamespaceCache,
-    total: float,
-    factors: dict[str, Factor],
-    origins: tuple[str, ...],
-    trace: Trace,
-) -> Hit:
-    return Hit(to_item(row, cache.usage(row["pk"])), total, factors, origins, trace)
-
-
-def _factors(factors: Sequence[ScoredFactor], at: int) -> dict[str, Factor]:
-    shown = (one for one in factors if one.name != "superseded" or one.base[at] != 1.0)
-    return {one.name: _factor(one, at) for one in shown}
-
-
-def _factor(factor: ScoredFactor, at: int) -> Factor:
-    parts = {name: float(values[at]) for name, values in factor.parts.items() if values[at] != 0}
-    if factor.name == "usefulness":
-        strongest = sorted(parts, key=lambda name: -abs(parts[name]))[:STRONGEST]
-        parts = {name: parts[name] for name in strongest}
-    return Factor(factor.name, float(factor.base[at]), factor.exponent, float(factor.value[at]), parts)
-
-
-def _origins(found: _Found, at: int) -> tuple[str, ...]:
-    named = [("vector", found.by_vector[at]), ("keyword", found.by_keyword[at])]
-    return tuple(name for name, there in named if there) or ("neighbour",)

@@ -41,6 +41,11 @@ def _preset(field: str, value: Any) -> None:
         raise InvalidInputError(f"{field} is the name of a preset, not {value!r:.80}", field=field)
 
 
+def _kinds(field: str, value: Any) -> None:
+    if not isinstance(value, list | tuple) or not all(isinstance(kind, str) and kind for kind in value):
+        raise InvalidInputError(f"{field} is a list of kinds, not {value!r:.80}", field=field)
+
+
 def _weight(field: str, value: Any) -> None:
     name = field.removeprefix(WEIGHT)
     check_finite(name, value)
@@ -53,12 +58,14 @@ _CHECKS: Mapping[str, Callable[[str, Any], None]] = {
     "scoring": _preset,
     "max_items_per_scope": _capacity,
     "near_duplicate": _similarity,
+    "lasting": _kinds,
 }
 
 NAMES = (*_CHECKS, "weights", *_ALIASES)
 """What `set_config` takes. `threshold`: the greatest cosine distance of a hit. `scoring`: a preset of
 weights. `weights`: single ones. `max_items_per_scope`: how many memories a namespace keeps. `near_duplicate`:
-the least cosine at which a new memory replaces an older one."""
+the least cosine at which a new memory replaces an older one. `lasting`: the kinds that recency leaves
+alone."""
 
 
 def check_setting(name: str, value: Any) -> None:

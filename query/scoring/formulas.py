@@ -46,6 +46,23 @@ def recency(ages: Floats, half_life: float, floor: float) -> Floats:
     return floor + (1 - floor) * np.exp2(-np.maximum(ages, 0.0) / half_life)
 
 
-def importance(values: Floats) -> Floats:
-    """½ + importance: 1 for the neutral 0.5, which also stands for none given; from ½ to 1½."""
-    return 0.5 + np.where(np.isnan(values), 0.5, values)
+KIND_IMPORTANCE = {
+    "instruction": 0.8,
+    "preference": 0.7,
+    "summary": 0.6,
+    "episode": 0.45,
+    "tool_result": 0.35,
+}
+"""What a memory's kind says where nobody said how important it is; every other kind is neutral."""
+
+NEUTRAL = 0.5
+
+
+def importance(values: Floats, guessed: Floats | float = NEUTRAL) -> Floats:
+    """½ + importance: 1 for the neutral 0.5; from ½ to 1½. Where none was given (NaN) it is `guessed`."""
+    return 0.5 + np.where(np.isnan(values), guessed, values)
+
+
+def similarity(cosine: Floats) -> Floats:
+    """1 − d/2 for the cosine distance d = 1 − cos: from 0 to 1. Source: betterdb-agent-memory."""
+    return (1 + cosine) / 2

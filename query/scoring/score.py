@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemolog.query.scoring.formulas import Floats, importance, recency
+from mnemolog.query.scoring.formulas import NEUTRAL, Floats, importance, recency, similarity
 from mnemolog.query.scoring.weights import Weights
 
 
@@ -19,8 +19,9 @@ from mnemolog.query.scoring.weights import Weights
 class Candidates:
     """The columns of the candidates that a score needs, one entry a candidate.
 
-    `terms` are those that `relevance` is the sum of. `age` is in seconds since last use; `importance` is NaN
-    where none was given; `usefulness` is None where nothing was learned, its parts are in `lifts`.
+    `terms` are those that `relevance` is the sum of, and `cosine` where there are vectors. `age` is in
+    seconds since last use; `importance` is NaN where none was given, and then `guessed`; `rules` are
+    multipliers by name; `usefulness` is None where nothing was learned, its parts are in `lifts`.
     """
 
     relevance: Floats
@@ -30,6 +31,9 @@ class Candidates:
     superseded: NDArray[np.bool_]
     usefulness: Floats | None = None
     lifts: Mapping[str, Floats] = field(default_factory=dict)
+    rules: Mapping[str, Floats] = field(default_factory=dict)
+    guessed: Floats | float = NEUTRAL
+    pinned: NDArray[np.bool_] | bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,26 +52,46 @@ def score(candidates: Candidates, weights: Weights) -> tuple[Floats, list[Scored
 
     A factor whose exponent is 0 is left out.
     """
-    age = np.maximum(candidates.age, 0.0)
-    factors = [
-        _factor("relevance", candidates.relevance, weights.relevance, candidates.terms),
-        _factor(
-            "recency",
-            recency(age, weights.half_life, weights.recency_floor),
-            weights.recency,
-            {"age_days": age / 86_400},
-        ),
-        _factor("importance", importance(candidates.importance), weights.importance),
-        None
-        if candidates.usefulness is None
-        else _factor("usefulness", candidates.usefulness, weights.usefulness, candidates.lifts),
-        _factor("superseded", np.where(candidates.superseded, weights.superseded, 1.0), 1.0),
-    ]
+    sums = weights.similarity > 0
+    factors = [_sum(candidates, weights)] if sums else _product(candidates, weights)
+    rules = {
+        "superseded": np.where(candidates.superseded, weights.superseded, 1.0),
+        "pinned": np.where(candidates.pinned, weights.pinned, np.ones_like(candidates.age)),
+        **candidates.rules,
+    }
     kept = [factor for factor in factors if factor is not None]
-    total = np.ones_like(age)
+    kept += [ScoredFactor(name, values, 1.0, values) for name, values in rules.items()]
+    total = np.ones_like(candidates.age)
     for factor in kept:
         total = total * factor.value
     return total, kept
+
+
+def _product(candidates: Candidates, weights: Weights) -> list[ScoredFactor | None]:
+    age = np.maximum(candidates.age, 0.0)
+    fresh = recency(age, weights.half_life, weights.recency_floor)
+    important = importance(candidates.importance, candidates.guessed)
+    useful = candidates.usefulness
+    return [
+        _factor("relevance", candidates.relevance, weights.relevance, candidates.terms),
+        _factor("recency", fresh, weights.recency, {"age_days": age / 86_400}),
+        _factor("importance", important, weights.importance),
+        None if useful is None else _factor("usefulness", useful, weights.usefulness, candidates.lifts),
+    ]
+
+
+def _sum(candidates: Candidates, weights: Weights) -> ScoredFactor:
+    """w·(1 − d/2) + w·½^(age / half-life) + w·importance. Source: betterdb-agent-memory."""
+    age = np.maximum(candidates.age, 0.0)
+    cosine = np.nan_to_num(candidates.terms.get("cosine", np.full_like(age, -1.0)), nan=-1.0)
+    given = np.where(np.isnan(candidates.importance), NEUTRAL, candidates.importance)
+    parts = {
+        "similarity": weights.similarity * similarity(cosine),
+        "recency": weights.recency * recency(age, weights.half_life, weights.recency_floor),
+        "importance": weights.importance * given,
+    }
+    total = sum(parts.values(), np.zeros_like(age))
+    return ScoredFactor("sum", total, 1.0, total, parts)
 
 
 def _factor(

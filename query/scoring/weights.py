@@ -17,8 +17,10 @@ class Weights:
     """Exponents of the factors (0 switches one off) and the shape of the recency factor.
 
     Recency is off by default: over long histories it costs more than it gives. `half_life` is in seconds.
-    `links` is the exponent of what people's feedback says of a memory's shape, within usefulness.
-    From `keyword` on they weigh the terms of relevance; see `scoring.relevance`.
+    `links` is the exponent of what feedback says of a memory's shape, within usefulness. A `similarity` over
+    0 makes the score a sum: of the similarity by vector, recency and importance, each times its weight.
+    `superseded` and `pinned` are what such a memory's score is multiplied by. From `keyword` on they weigh
+    the terms of relevance; see `scoring.relevance`.
     """
 
     relevance: float = 1.0
@@ -28,7 +30,9 @@ class Weights:
     recency_floor: float = 0.5
     usefulness: float = 1.0
     links: float = 0.05
+    similarity: float = 0.0
     superseded: float = 0.1
+    pinned: float = 1.0
     keyword: float = 0.5
     vector: float = 0.7
     author: float = 0.2

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
-from datetime import datetime
 from functools import partial, update_wrapper
 from pathlib import Path
 from types import TracebackType
@@ -26,13 +25,12 @@ from typing import (
 from mnemolog.async_caches import AsyncCaches
 from mnemolog.memory import Memory
 from mnemolog.opening import DEFAULT_NAMESPACE, connect, open  # noqa: A004 the public name
+from mnemolog.query.asking import Asking
 from mnemolog.query.models import Hits
 from mnemolog.schemas.checks import check_count
 from mnemolog.schemas.errors import ClosedError
-from mnemolog.schemas.filters import Filter
 from mnemolog.schemas.namespaces import Namespace
 from mnemolog.schemas.positions import Position
-from mnemolog.schemas.scope import TagsMode
 from mnemolog.verbs.recalling import RecallOptions
 
 if TYPE_CHECKING:
@@ -203,6 +201,7 @@ class AsyncMemory:
     mark_ignored = _twin(Memory.mark_ignored)
     explain_usefulness = _twin(Memory.explain_usefulness)
     refit_usefulness = _twin(Memory.refit_usefulness)
+    recall_by_vector = _twin(Memory.recall_by_vector)
     get = _twin(Memory.get)
     find_by_key = _twin(Memory.find_by_key)
     list = _twin(Memory.list)
@@ -245,42 +244,16 @@ class AsyncMemory:
         self,
         query: str,
         *,
-        k: int = 5,
-        kinds: Sequence[str] | None = None,
-        tags: Sequence[str] | None = None,
-        tags_mode: TagsMode = "all",
-        agent_id: str | None = None,
-        thread_id: str | None = None,
-        valid_at: datetime | None = None,
-        filters: Filter | None = None,
-        threshold: float | None = None,
-        min_score: float = 0.0,
-        weights: Mapping[str, float] | None = None,
-        include_superseded: bool = False,
-        after: Position | str | None = None,
         group_by_kind: bool = False,
-        now: datetime | None = None,
+        after: Position | str | None = None,
+        **options: Unpack[Asking],
     ) -> Hits | dict[str, Hits]:
         """See `Memory.recall`."""
-        options: RecallOptions = {
-            "k": k,
-            "kinds": kinds,
-            "tags": tags,
-            "tags_mode": tags_mode,
-            "agent_id": agent_id,
-            "thread_id": thread_id,
-            "valid_at": valid_at,
-            "filters": filters,
-            "threshold": threshold,
-            "min_score": min_score,
-            "weights": weights,
-            "include_superseded": include_superseded,
-            "after": after,
-            "now": now,
-        }
         if group_by_kind:
-            return await self._run(lambda: self._memory.recall(query, group_by_kind=True, **options))
-        return await self._run(lambda: self._memory.recall(query, **options))
+            return await self._run(
+                lambda: self._memory.recall(query, group_by_kind=True, after=after, **options)
+            )
+        return await self._run(lambda: self._memory.recall(query, after=after, **options))
 
     async def _run(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """The result of `call`, made in a thread that sees this task's context variables."""

@@ -9,7 +9,8 @@ from support.tables import DIM, NOON, row
 
 from mnemolog.query.live import live_at
 from mnemolog.query.namespace_cache import NamespaceCache
-from mnemolog.query.recall import Question, recall
+from mnemolog.query.question import Question
+from mnemolog.query.recall import recall
 from mnemolog.query.scoring.english import asks_of
 from mnemolog.schemas.rows import Row, memories_schema
 from mnemolog.storage.arrow import to_arrow
@@ -23,8 +24,8 @@ def ranked(rows: list[Row], **options: Any) -> list[str]:
     cache = NamespaceCache(DIM)
     cache.upsert(to_arrow(rows, memories_schema(DIM)))
     question = Question(["tea"], asks_of("tea"), NOON, **options)
-    hits, _ = recall(cache, live_at(cache, NOON.timestamp()), question)
-    return [hit.memory.id for hit in hits]
+    found = recall(cache, live_at(cache, NOON.timestamp()), question)
+    return [hit.memory.id for hit in found.hits]
 
 
 def test_of_equal_scores_the_one_nearest_to_now_comes_first() -> None:

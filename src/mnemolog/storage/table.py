@@ -54,6 +54,15 @@ def _create(shard: Any, name: str, schema: pa.Schema) -> Any:
         return shard.open_table(name)
 
 
+def _set_primary_key(table: Any) -> None:
+    try:
+        table.set_unenforced_primary_key("pk")
+    except (ValueError, OSError, RuntimeError) as error:  # another program made the table at the same time
+        table.checkout_latest()
+        if not table.schema.field("pk").metadata:
+            raise ViewError(f"the view could not be made: {error}") from error
+
+
 def _run(query: Any) -> pa.Table:
     try:
         return query.to_arrow()
@@ -94,7 +103,7 @@ class LanceTable:
         except (ValueError, FileNotFoundError):
             table = _create(shard, name, schema)
         if not table.schema.field("pk").metadata:
-            table.set_unenforced_primary_key("pk")
+            _set_primary_key(table)
         return cls(table, topic, partition)
 
     @classmethod
