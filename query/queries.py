@@ -13,6 +13,7 @@ import numpy as np
 from mnemolog.query.asking import Asking, asked, unit_vector
 from mnemolog.query.config import Config, resolve
 from mnemolog.query.contexts import ContextQueries
+from mnemolog.query.facts import FactQueries
 from mnemolog.query.graph_queries import GraphQueries
 from mnemolog.query.live import live_at
 from mnemolog.query.models import Change, Hits, MemoryItem, to_change, to_item
@@ -72,6 +73,7 @@ class Queries:
         self.graph = GraphQueries(reader.graphs, namespace, clock)
         self.contexts = ContextQueries(reader.contexts, namespace, clock)
         self.table = TableQueries(reader, namespace, clock)
+        self.facts = FactQueries(reader, namespace)
 
     def at(self, namespace: Namespace) -> Queries:
         """The same reader, embedder and weights on another namespace."""
@@ -234,7 +236,7 @@ class Queries:
     def stats(self) -> dict[str, Any]:
         """Counts of the namespace and what its views were built with."""
         counts: dict[str, Any] = {"namespace": list(self._namespace), "memories": 0, "active": 0}
-        counts |= {"kinds": {}, "evictions": {}}
+        counts |= {"kinds": {}, "evictions": {}, "consolidation": None}
         try:
             manifest = self._reader.manifest()
             with self._reader.namespace(self._namespace) as cache:
@@ -246,6 +248,7 @@ class Queries:
         except ViewMissingError:
             return counts
         counts["evictions"] = self._reader.evictions(self._namespace)
+        counts["consolidation"] = self.facts.progress()
         return counts | {"generation": manifest.generation, "embedder": manifest.embedder}
 
     def lag(self, log: Log) -> dict[str, int]:

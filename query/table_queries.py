@@ -11,7 +11,7 @@ import numpy as np
 
 from mnemolog.query.aggregates import COUNT, NO_SLOTS, Metrics, aggregate, plan
 from mnemolog.query.arrow_tables import check_columns, to_table
-from mnemolog.query.models import Page, to_item
+from mnemolog.query.models import MemoryItem, Page, to_item
 from mnemolog.query.namespace_cache import NamespaceCache
 from mnemolog.query.reader import ViewReader
 from mnemolog.schemas.checks import check_count
@@ -104,6 +104,16 @@ class TableQueries:
                 mask = cache.matching(where, cache.visible(now, superseded=True))
                 slots = _newest_first(cache, np.flatnonzero(mask))[::-1]
                 return list(cache.column("id", slots).to_pylist()) if slots.size else []
+        except ViewMissingError:
+            return []
+
+    def oldest(self, where: Node) -> list[MemoryItem]:
+        """The active memories that a filter selects, oldest first."""
+        try:
+            with self._reader.namespace(self._namespace) as cache:
+                slots = _newest_first(cache, self._selected(cache, where, superseded=False))[::-1]
+                rows = [cache.row(int(slot)) for slot in slots]
+                return [to_item(row, cache.usage(row["pk"])) for row in rows]
         except ViewMissingError:
             return []
 

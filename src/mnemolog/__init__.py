@@ -18,15 +18,23 @@ if TYPE_CHECKING:
     from mnemolog.opening import connect, open  # noqa: A004 the public name
     from mnemolog.producers import MemoryProducer
     from mnemolog.producers.receipts import Receipt
+    from mnemolog.query.facts import FactItem
     from mnemolog.query.models import Hit, Hits, MemoryItem, Page
     from mnemolog.query.scoring.weights import Weights
     from mnemolog.schemas.errors import MnemologError
+    from mnemolog.schemas.extraction import Extraction
+    from mnemolog.schemas.facts import Fact
     from mnemolog.schemas.positions import Position
+    from mnemolog.verbs.consolidation import Consolidated
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "AsyncMemory": "mnemolog.async_memory",
+    "Consolidated": "mnemolog.verbs.consolidation",
+    "Extraction": "mnemolog.schemas.extraction",
+    "Fact": "mnemolog.schemas.facts",
+    "FactItem": "mnemolog.query.facts",
     "Hit": "mnemolog.query.models",
     "Hits": "mnemolog.query.models",
     "Memory": "mnemolog.memory",
@@ -43,6 +51,10 @@ _HOMES = {
 
 __all__ = [
     "AsyncMemory",
+    "Consolidated",
+    "Extraction",
+    "Fact",
+    "FactItem",
     "Hit",
     "Hits",
     "Memory",

@@ -194,6 +194,8 @@ class AsyncMemory:
     record_reward = _twin(Memory.record_reward)
     update = _twin(Memory.update)
     supersede = _twin(Memory.supersede)
+    consolidate = _twin(Memory.consolidate)
+    facts = _twin(Memory.facts)
     forget = _twin(Memory.forget)
     forget_scope = _twin(Memory.forget_scope)
     feedback = _twin(Memory.feedback)

@@ -9,6 +9,7 @@ from typing import Self
 from mnemolog.schemas.namespaces import make_namespace
 from mnemolog.verbs.analysing import Analysing
 from mnemolog.verbs.configuring import Configuring
+from mnemolog.verbs.consolidating import Consolidating
 from mnemolog.verbs.context import Context
 from mnemolog.verbs.forgetting import Forgetting
 from mnemolog.verbs.graph import Graphing
@@ -18,7 +19,18 @@ from mnemolog.verbs.structured import Structuring
 from mnemolog.verbs.writing import Writing
 
 
-class Memory(Writing, Structuring, Forgetting, Recalling, Context, Reading, Graphing, Analysing, Configuring):
+class Memory(
+    Writing,
+    Structuring,
+    Consolidating,
+    Forgetting,
+    Recalling,
+    Context,
+    Reading,
+    Graphing,
+    Analysing,
+    Configuring,
+):
     """Agent memory in one namespace. Made by `mnemolog.open` or `mnemolog.connect`; threads may share it.
 
     A write returns once its event is durable in the log; the views follow in the background. Every read of
