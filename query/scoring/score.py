@@ -54,11 +54,9 @@ def score(candidates: Candidates, weights: Weights) -> tuple[Floats, list[Scored
     """
     sums = weights.similarity > 0
     factors = [_sum(candidates, weights)] if sums else _product(candidates, weights)
-    rules = {
-        "superseded": np.where(candidates.superseded, weights.superseded, 1.0),
-        "pinned": np.where(candidates.pinned, weights.pinned, np.ones_like(candidates.age)),
-        **candidates.rules,
-    }
+    rules = {"superseded": np.where(candidates.superseded, weights.superseded, 1.0), **candidates.rules}
+    if weights.pinned != 1:
+        rules["pinned"] = np.where(candidates.pinned, weights.pinned, np.ones_like(candidates.age))
     kept = [factor for factor in factors if factor is not None]
     kept += [ScoredFactor(name, values, 1.0, values) for name, values in rules.items()]
     total = np.ones_like(candidates.age)
