@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from mnemolog.schemas import events as ev
 from mnemolog.schemas.codec import encode
 from mnemolog.schemas.events import Event
+from mnemolog.schemas.facts import digest_of
 from mnemolog.schemas.positions import Position
 from mnemolog.schemas.records import Record, StoredRecord
 from mnemolog.schemas.topics import FEEDBACK, MEMORIES
@@ -45,6 +46,7 @@ DETAILS: list[dict[str, Any] | None] = [
     *[None] * 5,
 ]
 
+TEA = digest_of("tea")
 FITTED = {"feature_set": st.just("1"), "evidence": st.just(3), "gain": st.just(0.1)}
 
 
@@ -115,6 +117,9 @@ def _drafts() -> st.SearchStrategy[tuple[type[ev.Envelope], dict[str, Any]]]:
         "query_type": st.sampled_from(["when", "other"]),
         "shown": st.lists(_shown(), max_size=3, unique_by=lambda one: one["id"]),
     }
+    derived = {"read": _read(), "made_by": st.just({"extractor": "x"})}
+    runs = st.sampled_from([None, None, {"previous": None}, {"previous": "e1"}, {"failed": ["a"]}])
+    asserted = {"facts": st.lists(_found(), max_size=2), "run": runs, **derived}
     graded = st.dictionaries(ids, st.sampled_from([0.0, 0.3, 1.0]), max_size=2)
     weights = st.lists(st.sampled_from([0.0, 1.5]), max_size=2)
     evicted = {
@@ -132,13 +137,37 @@ def _drafts() -> st.SearchStrategy[tuple[type[ev.Envelope], dict[str, Any]]]:
         (1, ev.MemoriesUnlinked, {"memory_id": ids, "target_id": ids, "relation": st.none() | relations}),
         (3, ev.MemoryForgotten, {"memory_ids": _some(IDS, 1)}),
         (3, ev.MemoryEvicted, evicted),
+        (1, ev.MemoryForgotten, {"memory_ids": st.just(["a"]), "consolidated": st.just({"a": TEA})}),
         (1, ev.ScopeForgotten, {"filter": st.sampled_from(FILTERS)}),
+        (5, ev.FactsAsserted, asserted),
+        (2, ev.SummaryWritten, {"memory_id": st.sampled_from("sa"), "text": st.just("tea"), **derived}),
+        (1, ev.ConsolidationRequested, {"memory_ids": _some(IDS, 1)}),
         (2, ev.RecallServed, {"recall_id": st.sampled_from("rq"), **served}),
         (3, ev.FeedbackGiven, {"recall_id": recalls, "used": _some(IDS), "ignored": _some(IDS)}),
         (1, ev.FeedbackGiven, {"recall_id": recalls, "ratings": graded}),
         (1, ev.ModelRefitted, {"weights": weights, "served": st.booleans()} | FITTED),
     ]
     return _weighted([(often, _draft(kind, fields)) for often, kind, fields in kinds])
+
+
+def _read() -> st.SearchStrategy[list[dict[str, Any]]]:
+    changes = st.sampled_from([None, "e0", "e1", "e2"])
+    read = {"id": st.sampled_from(IDS), "digest": st.sampled_from([TEA, TEA, "other"]), "change": changes}
+    return st.lists(st.fixed_dictionaries(read), min_size=1, max_size=2, unique_by=lambda one: one["id"])
+
+
+def _found() -> st.SearchStrategy[dict[str, Any]]:
+    """Facts about two subjects, under ids that collide; what no producer would write is among them."""
+    found = {
+        "memory_id": st.sampled_from(["f1", "f2", "f3", "b"]),
+        "subject": st.sampled_from(["home", "Home", "pet"]),
+        "statement": st.sampled_from(["Paris", "paris", "Rome"]),
+        "said_at": _times(),
+        "rank": _times().map(lambda at: f"{at.isoformat(timespec='microseconds')}|x"),
+        "tombstone": st.sampled_from([False, False, True]),
+        "sources": _some(IDS, 1),
+    }
+    return st.fixed_dictionaries(found)
 
 
 def _shown() -> st.SearchStrategy[dict[str, Any]]:
