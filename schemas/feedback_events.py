@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import not_
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -46,7 +47,9 @@ class FeedbackGiven(Envelope):
     recall_id: Identifier | None = None
     used: Annotated[tuple[Identifier, ...], Field(max_length=MAX_SHOWN)] = ()
     ignored: Annotated[tuple[Identifier, ...], Field(max_length=MAX_SHOWN)] = ()
-    ratings: Annotated[dict[Identifier, Rating], Field(max_length=MAX_SHOWN)] = Field(default_factory=dict)
+    ratings: Annotated[dict[Identifier, Rating], Field(max_length=MAX_SHOWN)] = Field(
+        default_factory=dict, exclude_if=not_
+    )
 
 
 class ModelRefitted(Envelope):
