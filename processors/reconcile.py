@@ -42,7 +42,7 @@ class Delete:
 
 @dataclass(frozen=True, slots=True)
 class Noop:
-    """It is known already: the same statement, no newer, with no other source."""
+    """It is known already: the same statement, no newer, of the same sources."""
 
     fact: Assertion
 
@@ -64,7 +64,6 @@ class _Timeline:
 
     places: list[_Place] = field(default_factory=list)
     said: dict[str, Assertion] = field(default_factory=dict)
-    sources: dict[tuple[str, str, bool], set[str]] = field(default_factory=dict)
 
     def put(self, fact: Assertion) -> tuple[Assertion | None, bool]:
         """Take a fact in: the one before it, and whether it is the last."""
@@ -72,16 +71,8 @@ class _Timeline:
         at = bisect(self.places, place)
         self.places.insert(at, place)
         self.said[fact.id] = fact
-        self.sources.setdefault(_content(fact), set()).update(fact.sources)
         before = self.said[self.places[at - 1][1]] if at else None
         return before, at == len(self.places) - 1
-
-    def knows(self, fact: Assertion) -> bool:
-        return fact.id in self.said or self.sources.get(_content(fact), set()).issuperset(fact.sources)
-
-
-def _content(fact: Assertion) -> tuple[str, str, bool]:
-    return normalized(fact.statement), fact.rank.partition("|")[0], fact.tombstone
 
 
 def reconcile(known: Iterable[Assertion], candidates: Iterable[Assertion]) -> list[Operation]:
@@ -95,7 +86,7 @@ def reconcile(known: Iterable[Assertion], candidates: Iterable[Assertion]) -> li
 
 
 def _operation(timeline: _Timeline, fact: Assertion) -> Operation:
-    if timeline.knows(fact):
+    if fact.id in timeline.said:
         return Noop(fact)
     before, last = timeline.put(fact)
     held = None if before is None or before.tombstone else before

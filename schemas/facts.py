@@ -13,13 +13,14 @@ from typing import TypeAlias
 
 from mnemolog.schemas.errors import InvalidInputError
 from mnemolog.schemas.fields import MAX_TEXT_BYTES, as_utc, check_identifier
-from mnemolog.schemas.ids import derived_id
+from mnemolog.schemas.ids import hashed_id
 from mnemolog.schemas.namespaces import Namespace, encode_namespace
 
 FactDate: TypeAlias = dt.datetime | dt.date | str
 
 MAX_SUBJECT = 256
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_UNIT = "\x1f"  # none of the parts of a fact can hold it
 _PARTIAL = re.compile(r"(\d{4})(?:-(\d{2}))?")
 
 
@@ -190,18 +191,19 @@ class Assertion:
 def assertion(namespace: Namespace, fact: Fact, sources: Iterable[Said], place: int = 0) -> Assertion:
     """The assertion of a fact that rests on `sources`; `place` counts what one source says, in its order."""
     said = sorted(sources, key=lambda one: (one.at, one.id))
-    newest = said[-1]
+    newest, ids = said[-1], tuple([one.id for one in said])
     date = None if fact.date is None else parse_date(fact.date)
-    moment, ids = date or newest.at, tuple(one.id for one in said)
+    said_at = _sortable(newest.at)
+    moment = said_at if date is None else _sortable(date)
     statement = "" if fact.tombstone else fact.statement.strip()
-    content = [fact.key, normalized(statement), fact.tombstone, moment.isoformat(), sorted(ids)]
+    content = (moment, str(fact.tombstone), fact.key, normalized(statement), *sorted(ids))
     return Assertion(
-        derived_id("fact", encode_namespace(namespace), *content),
+        hashed_id(_UNIT.join(("fact", encode_namespace(namespace), *content))),
         fact.subject.strip(),
         statement,
-        moment,
+        date or newest.at,
         newest.at,
-        f"{_sortable(moment)}|{_sortable(newest.at)}|{newest.id}|{place:06d}",
+        f"{moment}|{said_at}|{newest.id}|{place:06d}",
         date,
         fact.tombstone,
         fact.confidence,

@@ -12,7 +12,12 @@ def derived_id(purpose: str, *parts: object) -> str:
     Equal parts give equal ids on every machine; that makes a retry harmless without a lookup.
     """
     canonical = json.dumps([purpose, *parts], sort_keys=True, separators=(",", ":"))
-    digest = bytearray(hashlib.sha256(canonical.encode()).digest()[:16])
+    return hashed_id(canonical)
+
+
+def hashed_id(text: str) -> str:
+    """A UUIDv8 of a text."""
+    digest = bytearray(hashlib.sha256(text.encode()).digest()[:16])
     digest[6] = digest[6] & 0x0F | 0x80
     digest[8] = digest[8] & 0x3F | 0x80
     text = digest.hex()
