@@ -18,34 +18,51 @@ from mnemolog.query.scoring.usefulness import FEATURES, Seen, features_of, lift,
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What feedback taught of the candidates, and what is kept of each to learn from: `features` of shape
-    [candidates, features]; `named` says of every live memory whether the question names its author."""
+    """What feedback taught of the candidates; `relevant` is their relevance with the links' lift, and `named`
+    says of every live memory whether the question names its author."""
 
     usefulness: Floats | None
     parts: dict[str, Floats]
-    features: Floats
+    relevant: Seen
     named: Mask
 
 
 def learned_of(
     cache: NamespaceCache, live: Live, question: Question, places: NDArray[np.int64], seen: Seen
 ) -> Learned:
+    """The usefulness of the candidates at `places`."""
     texts, knowledge, kind = live.texts, question.knowledge, question.query_type
     named = np.isin(texts.author, question.authors)
     links, parts = np.ones(len(places)), dict[str, Floats]()
     if knowledge is not None and knowledge.pooled and question.weights.links:
         links, parts = link_lift(knowledge, kind, texts, named, places, question.weights.links)
-    coverage = cache.postings.coverage(question.terms, cache.size)[live.slots][places]
-    ranked = Seen(seen.relevance * links, seen.terms)
-    features = features_of(ranked, coverage, texts, places, kind)
+    relevant = Seen(seen.relevance * links, seen.terms)
     usefulness = links if parts else None
     if knowledge is not None and knowledge.weights is not None:
-        lifted, shares = lift(features, knowledge.weights)
+        lifted, shares = lift(_features(cache, live, question, places, relevant), knowledge.weights)
         usefulness = links * lifted
         parts |= {f"model:{name}": shares[:, at] for at, name in enumerate(FEATURES)}
-    return Learned(usefulness, parts, features, named)
+    return Learned(usefulness, parts, relevant, named)
 
 
-def trace_of(learned: Learned, live: Live, place: int, at: int) -> Trace:
-    """What is kept of the candidate at `at`, which stands at `place` in the live columns."""
-    return Trace(shapes_at(live.texts, learned.named, place), tuple(learned.features[at].tolist()))
+def _features(
+    cache: NamespaceCache, live: Live, question: Question, places: NDArray[np.int64], seen: Seen
+) -> Floats:
+    coverage = cache.postings.coverage(question.terms, live.slots[places])
+    return features_of(seen, coverage, live.texts, places, question.query_type)
+
+
+def traces(
+    cache: NamespaceCache,
+    live: Live,
+    question: Question,
+    learned: Learned,
+    places: NDArray[np.int64],
+    chosen: list[int],
+) -> list[Trace]:
+    """What is kept of the candidates that were `chosen` among those at `places`."""
+    seen, there = learned.relevant, places[chosen]
+    terms = {name: values[chosen] for name, values in seen.terms.items()}
+    features = _features(cache, live, question, there, Seen(seen.relevance[chosen], terms))
+    shapes = shapes_at(live.texts, learned.named, there)
+    return [Trace(shape, tuple(row)) for shape, row in zip(shapes, features.tolist(), strict=True)]

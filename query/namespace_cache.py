@@ -72,6 +72,7 @@ class NamespaceCache:
         self.alive = grown("alive", (capacity,), np.bool_, False)
         self.has_vector = grown("has_vector", (capacity,), np.bool_, False)
         self.superseded = grown("superseded", (capacity,), np.bool_, False)
+        self.pinned = grown("pinned", (capacity,), np.bool_, False)
         self.occurred = grown("occurred", (capacity,), np.float64, np.nan)
         self.used = grown("used", (capacity,), np.float64, np.nan)
         self._touched = grown("_touched", (capacity,), np.float64, np.nan)
@@ -111,6 +112,7 @@ class NamespaceCache:
         if "vector" in table.column_names and count:
             self.vectors[start:end], self.has_vector[start:end] = vector_matrix(table.column("vector"))
         self.alive[start:end] = True
+        self.pinned[start:end] = _flags(table.column("pinned"))
         self.superseded[start:end] = table.column("superseded_by").is_valid().to_numpy(zero_copy_only=False)
         times = {name: _seconds(table.column(name)) for name in _HOT_TIMES}
         self.occurred[start:end], self.expires[start:end] = times["occurred_at"], times["expires_at"]
@@ -253,6 +255,11 @@ def _max(table: pa.Table, name: str) -> int:
 
 def _live(table: pa.Table) -> pa.Array:
     return pa.array(~table.column("deleted").to_numpy(zero_copy_only=False))
+
+
+def _flags(column: pa.ChunkedArray) -> NDArray[np.bool_]:
+    flags: NDArray[np.bool_] = column.fill_null(False).to_numpy(zero_copy_only=False).astype(bool)
+    return flags
 
 
 def _seconds(column: pa.ChunkedArray) -> NDArray[np.float64]:

@@ -74,15 +74,15 @@ class Postings:
                 scores[slots] += repeats * rarity * saturation(counts, lengths[slots], mean_length)
         return scores
 
-    def coverage(self, terms: Iterable[str], size: int) -> Floats:
-        """The share of the query's distinct `terms`, weighted by idf, that every slot below `size` holds."""
-        held, whole = np.zeros(size), 0.0
-        for term in sorted(set(terms)):
-            rarity = idf(self._documents, self._frequency[term])
-            whole += rarity
-            if self._frequency[term] > 0:
-                held[np.array(self._lists[term].slots)] += rarity
-        return held / whole if whole else held
+    def coverage(self, terms: Iterable[str], slots: NDArray[np.int64]) -> Floats:
+        """The share of the query's distinct `terms`, weighted by idf, that the documents in `slots` hold."""
+        rarity = {term: idf(self._documents, self._frequency[term]) for term in sorted(set(terms))}
+        whole = sum(rarity.values())
+        held = [
+            sum(weight for term, weight in rarity.items() if term in words)
+            for words in (set(self._terms[slot].split()) for slot in slots.tolist())
+        ]
+        return np.array(held, dtype=np.float64) / whole if whole else np.zeros(len(slots))
 
     def group_scores(self, terms: Iterable[str], groups: NDArray[np.int64], count: int) -> Floats:
         """The BM25 score of `count` groups as one document each; `groups` has each slot's group, or −1."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemolog.query.choosing import diverse, within_budget
-from mnemolog.query.learned import Learned, trace_of
+from mnemolog.query.learned import Learned, traces
 from mnemolog.query.live import Live
 from mnemolog.query.masks import Mask
 from mnemolog.query.models import Factor, Hit, Trace, to_item
@@ -55,6 +55,7 @@ def ranked(
     order = np.lexsort((found.places, np.abs(candidates.age), -total))  # of equals the nearest to now
     slots = live.slots[found.places]
     best = _chosen(cache, question, [int(at) for at in order if keep[at]], total, slots)
+    kept = traces(cache, live, question, learned, found.places, best)
     hits = [
         _hit(
             cache.row(int(slots[at])),
@@ -62,9 +63,9 @@ def ranked(
             float(total[at]),
             _factors(factors, at),
             _origins(found, at),
-            trace_of(learned, live, int(found.places[at]), at),
+            trace,
         )
-        for at in best
+        for at, trace in zip(best, kept, strict=True)
     ]
     return hits, nearest
 

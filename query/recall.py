@@ -61,7 +61,7 @@ def recall(cache: NamespaceCache, live: Live, question: Question) -> Recalled:
         learned.parts,
         _rules(cache, slots, question),
         np.array([KIND_IMPORTANCE.get(kind, NEUTRAL) for kind in kinds]),
-        cache.column("pinned", slots).to_numpy(zero_copy_only=False).astype(bool),
+        cache.pinned[slots],
     )
     hits, nearest = ranked(cache, live, question, found, candidates, learned)
     return Recalled(hits, int(places.size), nearest)

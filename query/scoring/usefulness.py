@@ -163,11 +163,14 @@ def link_of(query_type: str, shape: str, own: Tally, pooled: Tally, base: Tally)
     return Link(query_type, shape, strength, rate, own.count, pooled.count)
 
 
-def shapes_at(texts: Texts, named: Flags, place: int) -> tuple[str, ...]:
-    """The shapes of the memory at one place; `named` says whose author the question names."""
-    said = {name: bool(getattr(texts, flag)[place]) for name, flag in SHAPES.items()}
-    said["author"] = bool(named[place])
-    return tuple(f"{name}:{'yes' if there else 'no'}" for name, there in said.items())
+def shapes_at(texts: Texts, named: Flags, places: Integers) -> list[tuple[str, ...]]:
+    """The shapes of the memories at `places`; `named` says whose author the question names."""
+    flags = {name: getattr(texts, flag) for name, flag in SHAPES.items()} | {"author": named}
+    words = [
+        [f"{name}:yes" if there else f"{name}:no" for there in flag[places].tolist()]
+        for name, flag in flags.items()
+    ]
+    return list(zip(*words, strict=True))
 
 
 def link_lift(
