@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -20,7 +20,8 @@ from mnemolog.query.models import Change, Hits, MemoryItem, to_change, to_item
 from mnemolog.query.question import Question
 from mnemolog.query.reader import ViewReader
 from mnemolog.query.recall import Recalled, recall
-from mnemolog.query.scoring.english import asks_of, query_type, take_out_names
+from mnemolog.query.scoring.english import asks_of, take_out_names
+from mnemolog.query.scoring.query_types import query_type
 from mnemolog.query.scoring.usefulness import Link
 from mnemolog.query.scoring.weights import Weights
 from mnemolog.query.table_queries import TableQueries, selected
@@ -69,7 +70,7 @@ class Queries:
         self._new_id = new_id
         if not isinstance(weights, Weights | None):
             raise InvalidInputError(f"weights is a Weights, not {weights!r:.80}", field="weights")
-        self._weights = weights or Weights()
+        self._weights = Weights() if weights is None else Weights().updated(asdict(weights))
         self.graph = GraphQueries(reader.graphs, namespace, clock)
         self.contexts = ContextQueries(reader.contexts, namespace, clock)
         self.table = TableQueries(reader, namespace, clock)

@@ -89,26 +89,6 @@ def shape_of(text: str) -> Shape:
     )
 
 
-QUERY_TYPES = ("when", "howmany", "who", "where", "why", "which", "how", "what", "yesno", "other")
-_ASKS_WITH = re.compile(
-    r"\s*(?:(?:in|on|at|to|for|with|from) )?(who|where|why|which|how|what)\b", re.IGNORECASE
-)
-_ASKS_YES_OR_NO = re.compile(
-    r"\s*(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should)\b", re.IGNORECASE
-)
-
-
-def query_type(question: str) -> str:
-    """What kind of question it is, one of `QUERY_TYPES`; "other" where no rule knows."""
-    if _ASKS_WHEN.match(question):
-        return "when"
-    if _ASKS_NUMBER.search(question):
-        return "howmany"
-    if asks := _ASKS_WITH.match(question):
-        return asks[1].lower()
-    return "yesno" if _ASKS_YES_OR_NO.match(question) else "other"
-
-
 @dataclass(frozen=True, slots=True)
 class Asks:
     """What a question is after, and the dates it names."""

@@ -9,7 +9,7 @@ from mnemolog.processors.refit import refit
 from mnemolog.producers.building import Ids
 from mnemolog.producers.receipts import Receipt
 from mnemolog.query.models import Hits
-from mnemolog.query.scoring.english import query_type
+from mnemolog.query.scoring.query_types import query_type
 from mnemolog.query.scoring.usefulness import Link
 from mnemolog.schemas.checks import check_count
 from mnemolog.schemas.positions import Position
