@@ -168,6 +168,15 @@ class Hits(Sequence[Hit]):
         """The ids of the memories, best first."""
         return [hit.memory.id for hit in self.items]
 
+    def __str__(self) -> str:
+        """A heading, then two lines a hit: its rank, id and text; its score and why."""
+        heading = f"{self.query!r} ({len(self)} of {self.candidates} candidates)"
+        hits = [
+            f"{rank}. [{hit.memory.id}] {hit.memory.text}\n   {hit.explain()}"
+            for rank, hit in enumerate(self.items, 1)
+        ]
+        return "\n".join([heading, *hits])
+
     def __len__(self) -> int:
         return len(self.items)
 

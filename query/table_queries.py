@@ -17,8 +17,9 @@ from mnemolog.query.reader import ViewReader
 from mnemolog.schemas.checks import check_count
 from mnemolog.schemas.errors import ViewMissingError
 from mnemolog.schemas.filters import Node
-from mnemolog.schemas.namespaces import Namespace
+from mnemolog.schemas.namespaces import Namespace, decode_namespace
 from mnemolog.schemas.scope import Scope, scope_node
+from mnemolog.storage.sql import literal
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -116,6 +117,19 @@ class TableQueries:
                 return [to_item(row, cache.usage(row["pk"])) for row in rows]
         except ViewMissingError:
             return []
+
+    def namespaces(self) -> list[Namespace]:
+        """The namespaces that begin with this one and hold memories, sorted."""
+        try:
+            tables = self._reader.shard_tables("memories")[1].values()
+        except ViewMissingError:
+            return []
+        now = literal(self._clock())
+        live = f"NOT deleted AND (expires_at IS NULL OR expires_at > {now})"
+        held = [table.where(live, ["namespace"]).column("namespace").unique() for table in tables]
+        names = {decode_namespace(text) for column in held for text in column.to_pylist()}
+        own = self._namespace
+        return sorted(name for name in names if name[: len(own)] == own)
 
     def _selected(self, cache: NamespaceCache, where: Node, superseded: bool) -> NDArray[np.int64]:
         return selected(cache, where, self._clock(), superseded=superseded)

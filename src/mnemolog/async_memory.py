@@ -207,6 +207,7 @@ class AsyncMemory:
     get = _twin(Memory.get)
     find_by_key = _twin(Memory.find_by_key)
     list = _twin(Memory.list)
+    namespaces = _twin(Memory.namespaces)
     history = _twin(Memory.history)
     aggregate = _twin(Memory.aggregate)
     to_arrow = _twin(Memory.to_arrow)

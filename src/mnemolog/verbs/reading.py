@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import builtins
-from typing import Any, Unpack
+from collections.abc import Iterator
+from typing import Any, TypeAlias, Unpack
 
 from mnemolog.query.models import Change, MemoryItem, Page
 from mnemolog.schemas.checks import check_string
+from mnemolog.schemas.filters import EVERYTHING
+from mnemolog.schemas.namespaces import Namespace
 from mnemolog.schemas.positions import Position
 from mnemolog.schemas.scope import Scope
 from mnemolog.session import DEFAULT_WAIT_SECONDS
 from mnemolog.verbs.handle import Handle
+
+Namespaces: TypeAlias = list[Namespace]
 
 
 class Reading(Handle):
@@ -47,6 +52,28 @@ class Reading(Handle):
         return self._queries.table.page(
             limit=limit, offset=offset, include_superseded=include_superseded, **scope
         )
+
+    def __len__(self) -> int:
+        """How many memories `list` would show in all."""
+        return self.list(limit=0).total
+
+    def __bool__(self) -> bool:
+        """A handle is true, also on an empty namespace."""
+        return True
+
+    def __contains__(self, id: object) -> bool:  # noqa: A002
+        """Whether `get` would find a memory of this id."""
+        return isinstance(id, str) and self.get(id) is not None
+
+    def __iter__(self) -> Iterator[MemoryItem]:
+        """The memories that `list` would show at this moment, newest first."""
+        self._session.settle()
+        return reversed(self._queries.table.oldest(EVERYTHING))
+
+    def namespaces(self, *, after: Position | str | None = None) -> Namespaces:
+        """The namespaces that begin with the parts of this one and hold memories, itself too, sorted."""
+        self._session.settle(after)
+        return self._queries.table.namespaces()
 
     def history(self, id: str) -> builtins.list[Change]:  # noqa: A002 the public name of the field
         """What happened to a memory, oldest first: when, by whom and why; of a forgotten one too."""
