@@ -198,4 +198,7 @@ def snapshot(rows: Iterable[Row]) -> dict[str, Row]:
 
 
 def _plain(value: Any) -> Any:
-    return np.asarray(value, dtype=np.float32).tobytes() if isinstance(value, np.ndarray) else value
+    """Lists of floats, as arrays, are 32 bits wide in a table."""
+    if isinstance(value, np.ndarray) or (isinstance(value, list) and value and isinstance(value[0], float)):
+        return np.asarray(value, dtype=np.float32).tobytes()
+    return value
