@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TypedDict, Unpack
 
 from mnemolog.producers.receipts import Receipt
@@ -24,6 +24,7 @@ class SettingFields(TypedDict, total=False):
     recency_floor: float | None
     max_items_per_scope: int | None
     near_duplicate: float | None
+    lasting: Sequence[str] | None
 
 
 class Configuring(Handle):
