@@ -19,7 +19,15 @@ from mnemolog.schemas.errors import MnemologError
 UsageError: Any = typer.BadParameter.__base__
 """Typer's error for wrong usage, which it does not export itself."""
 
-_EXTRAS = {"kafka": "kafka", "crc32c": "kafka", "lz4": "kafka", "faust": "worker", "jgo": "broker"}
+_EXTRAS = {
+    "kafka": "kafka",
+    "crc32c": "kafka",
+    "lz4": "kafka",
+    "faust": "worker",
+    "jgo": "broker",
+    "openai": "llm",
+    "json_repair": "llm",
+}
 """Module that may be missing → the extra that brings it."""
 
 
