@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
@@ -89,12 +89,15 @@ def open_shard(
     return ShardWriter(tables, RowEmbedder(embedder) if embedder else None, on_rejected, lock)
 
 
-def open_tables(views: Views, manifest: Manifest, partition: int) -> list[tuple[View, LanceTable]]:
-    """Each view with its table in one shard."""
+def open_tables(
+    views: Views, manifest: Manifest, partition: int, topics: Collection[str] = FED_TOPICS
+) -> list[tuple[View, LanceTable]]:
+    """Each view that one of `topics` feeds, with its table in one shard."""
     shard = views.shard(manifest.generation, partition)
     return [
         (view, LanceTable.create(shard, view.name, _schema(view.name, manifest), view.topic, partition))
         for view in VIEWS
+        if view.topic in topics
     ]
 
 

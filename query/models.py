@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, overload
 
 from mnemolog.schemas.details import Structured, load_detail
+from mnemolog.schemas.moments import AsOf
 from mnemolog.schemas.namespaces import Namespace, decode_namespace
 from mnemolog.schemas.rows import Row
 
@@ -144,7 +145,7 @@ class Hits(Sequence[Hit]):
     """Recalled memories, best first. `recall_id` ties later feedback to this recall.
 
     `warnings` says what was missing, such as an embedder that did not answer. `nearest_beyond` is the least
-    cosine distance of what only the `threshold` kept out.
+    cosine distance of what only the `threshold` kept out. `as_of` says what an answer of the past rests on.
     """
 
     items: tuple[Hit, ...]
@@ -155,6 +156,7 @@ class Hits(Sequence[Hit]):
     warnings: tuple[str, ...] = ()
     nearest_beyond: float | None = None
     threshold: float | None = None
+    as_of: AsOf | None = None
 
     @property
     def near_miss(self) -> bool:
@@ -193,12 +195,14 @@ class Hits(Sequence[Hit]):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A part of a list: `items`, and how many there are in `total`."""
+    """A part of a list: `items`, and how many there are in `total`. `as_of` says what one of the past rests
+    on."""
 
     items: list[MemoryItem]
     total: int
     limit: int
     offset: int
+    as_of: AsOf | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -79,6 +79,10 @@ class Queries:
     def at(self, namespace: Namespace) -> Queries:
         """The same reader, embedder and weights on another namespace."""
         return Queries(self._reader, namespace, self._embedder, self._clock, self._new_id, self._weights)
+
+    def on(self, reader: ViewReader, clock: Clock) -> Queries:
+        """The same namespace, embedder and weights on other views, at another time."""
+        return Queries(reader, self._namespace, self._embedder, clock, self._new_id, self._weights)
 
     def config(self) -> Config:
         """The settings that hold in the namespace right now."""
@@ -233,6 +237,12 @@ class Queries:
         for row, _ in self._reader.rows(self._namespace, [memory_id]):
             return [to_change(change) for change in row["history"]]
         return []
+
+    def forgotten(self, ids: Collection[str]) -> set[str]:
+        """Those of the memories `ids` that are forgotten, or were never there."""
+        return set(ids) - {
+            row["id"] for row, _ in self._reader.rows(self._namespace, ids) if not row["deleted"]
+        }
 
     def stats(self) -> dict[str, Any]:
         """Counts of the namespace and what its views were built with."""

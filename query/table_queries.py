@@ -16,7 +16,7 @@ from mnemolog.query.namespace_cache import NamespaceCache
 from mnemolog.query.reader import ViewReader
 from mnemolog.schemas.checks import check_count
 from mnemolog.schemas.errors import ViewMissingError
-from mnemolog.schemas.filters import Node
+from mnemolog.schemas.filters import EVERYTHING, Node
 from mnemolog.schemas.namespaces import Namespace, decode_namespace
 from mnemolog.schemas.scope import Scope, scope_node
 from mnemolog.storage.sql import literal
@@ -130,6 +130,15 @@ class TableQueries:
         names = {decode_namespace(text) for column in held for text in column.to_pylist()}
         own = self._namespace
         return sorted(name for name in names if name[: len(own)] == own)
+
+    def every(self) -> dict[str, MemoryItem]:
+        """All memories by id, superseded ones too."""
+        try:
+            with self._reader.namespace(self._namespace) as cache:
+                rows = [cache.row(int(slot)) for slot in self._selected(cache, EVERYTHING, True)]
+                return {row["id"]: to_item(row, cache.usage(row["pk"])) for row in rows}
+        except ViewMissingError:
+            return {}
 
     def _selected(self, cache: NamespaceCache, where: Node, superseded: bool) -> NDArray[np.int64]:
         return selected(cache, where, self._clock(), superseded=superseded)

@@ -18,20 +18,25 @@ if TYPE_CHECKING:
     from mnemolog.opening import connect, open  # noqa: A004 the public name
     from mnemolog.producers import MemoryProducer
     from mnemolog.producers.receipts import Receipt
+    from mnemolog.query.diff import Changed, Diff
     from mnemolog.query.facts import FactItem
     from mnemolog.query.models import Hit, Hits, MemoryItem, Page
     from mnemolog.query.scoring.weights import Weights
     from mnemolog.schemas.errors import MnemologError
     from mnemolog.schemas.extraction import Extraction
     from mnemolog.schemas.facts import Fact
+    from mnemolog.schemas.moments import AsOf
     from mnemolog.schemas.positions import Position
     from mnemolog.verbs.consolidation import Consolidated
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "AsOf": "mnemolog.schemas.moments",
     "AsyncMemory": "mnemolog.async_memory",
+    "Changed": "mnemolog.query.diff",
     "Consolidated": "mnemolog.verbs.consolidation",
+    "Diff": "mnemolog.query.diff",
     "Extraction": "mnemolog.schemas.extraction",
     "Fact": "mnemolog.schemas.facts",
     "FactItem": "mnemolog.query.facts",
@@ -50,8 +55,11 @@ _HOMES = {
 }
 
 __all__ = [
+    "AsOf",
     "AsyncMemory",
+    "Changed",
     "Consolidated",
+    "Diff",
     "Extraction",
     "Fact",
     "FactItem",

@@ -29,6 +29,7 @@ from mnemolog.query.asking import Asking
 from mnemolog.query.models import Hits
 from mnemolog.schemas.checks import check_count
 from mnemolog.schemas.errors import ClosedError
+from mnemolog.schemas.moments import Moment
 from mnemolog.schemas.namespaces import Namespace
 from mnemolog.schemas.positions import Position
 from mnemolog.verbs.recalling import RecallOptions
@@ -208,6 +209,7 @@ class AsyncMemory:
     find_by_key = _twin(Memory.find_by_key)
     list = _twin(Memory.list)
     namespaces = _twin(Memory.namespaces)
+    diff = _twin(Memory.diff)
     history = _twin(Memory.history)
     aggregate = _twin(Memory.aggregate)
     to_arrow = _twin(Memory.to_arrow)
@@ -248,15 +250,16 @@ class AsyncMemory:
         query: str,
         *,
         group_by_kind: bool = False,
+        as_of: Moment | None = None,
         after: Position | str | None = None,
         **options: Unpack[Asking],
     ) -> Hits | dict[str, Hits]:
         """See `Memory.recall`."""
         if group_by_kind:
             return await self._run(
-                lambda: self._memory.recall(query, group_by_kind=True, after=after, **options)
+                lambda: self._memory.recall(query, group_by_kind=True, as_of=as_of, after=after, **options)
             )
-        return await self._run(lambda: self._memory.recall(query, after=after, **options))
+        return await self._run(lambda: self._memory.recall(query, as_of=as_of, after=after, **options))
 
     async def _run(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """The result of `call`, made in a thread that sees this task's context variables."""

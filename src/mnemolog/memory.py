@@ -8,6 +8,7 @@ from typing import Self
 
 from mnemolog.schemas.namespaces import make_namespace
 from mnemolog.verbs.analysing import Analysing
+from mnemolog.verbs.comparing import Comparing
 from mnemolog.verbs.configuring import Configuring
 from mnemolog.verbs.consolidating import Consolidating
 from mnemolog.verbs.context import Context
@@ -30,6 +31,7 @@ class Memory(
     Graphing,
     Analysing,
     Configuring,
+    Comparing,
 ):
     """Agent memory in one namespace. Made by `mnemolog.open` or `mnemolog.connect`; threads may share it.
 

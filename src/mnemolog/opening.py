@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from mnemolog.embedders import CachedEmbedder, EmbedderSpec, resolve
 from mnemolog.memory import Memory
+from mnemolog.past import PastViews
 from mnemolog.processors.inline import InlineRunner
 from mnemolog.processors.shards import FED_TOPICS
 from mnemolog.producers.clock import utc_now
@@ -88,8 +89,10 @@ def open(  # noqa: A001 the public name
     def waiter(at: Position, timeout: float) -> bool:
         return runner.wait_for_progress(at.topic, at.partition, at.offset, timeout)
 
-    queries = Queries(ViewReader(views, cache_bytes), commands.namespace, model, clock, new_id, weights)
-    session = LogSession(log, waiter, wait_seconds, close, commands.namespace, track, redactor)
+    reader = ViewReader(views, cache_bytes)
+    queries = Queries(reader, commands.namespace, model, clock, new_id, weights)
+    past = PastViews(log, reader, model, clock)
+    session = LogSession(log, waiter, wait_seconds, close, commands.namespace, track, redactor, past)
     session.expect(_ends(log))
     return Memory(session, queries, commands)
 
@@ -136,7 +139,8 @@ def connect(
     log = KafkaLog(kafka)
     reader = ViewReader(Views(root), cache_bytes)
     queries = Queries(reader, commands.namespace, model, clock, new_id, weights)
-    session = LogSession(log, _polling(reader), wait_seconds, log.close, commands.namespace, track, redactor)
+    past, waiter = PastViews(log, reader, model, clock), _polling(reader)
+    session = LogSession(log, waiter, wait_seconds, log.close, commands.namespace, track, redactor, past)
     return Memory(session, queries, commands)
 
 

@@ -9,7 +9,7 @@ from mnemolog.own_writes import OwnWrites
 from mnemolog.producers.redaction import Redactor, redacted
 from mnemolog.schemas.checks import check_seconds
 from mnemolog.schemas.codec import encode
-from mnemolog.schemas.errors import ClosedError, WaitTimeoutError
+from mnemolog.schemas.errors import ClosedError, ViewMissingError, WaitTimeoutError
 from mnemolog.schemas.events import Envelope
 from mnemolog.schemas.namespaces import Namespace
 from mnemolog.schemas.positions import Position, parse_position
@@ -18,6 +18,7 @@ from mnemolog.schemas.topics import TOPIC_NAMES, check_topic
 from mnemolog.served import ServedRecalls, Tracking
 
 if TYPE_CHECKING:
+    from mnemolog.past import PastViews
     from mnemolog.schemas.ports import Log
 
 Waiter = Callable[[Position, float], bool]
@@ -45,8 +46,10 @@ class LogSession:
         namespace: Namespace,
         track: Tracking = "text",
         redactor: Redactor | None = None,
+        past: PastViews | None = None,
     ) -> None:
         self.log = log
+        self._past = past
         self.redactor = redactor
         self._waiter = waiter
         self._wait_seconds = check_seconds("wait_seconds", wait_seconds)
@@ -63,7 +66,13 @@ class LogSession:
         All that come of one session know what any of them wrote: a namespace's reads wait for its writes.
         """
         other = LogSession(
-            self.log, self._waiter, self._wait_seconds, lambda: None, namespace, redactor=self.redactor
+            self.log,
+            self._waiter,
+            self._wait_seconds,
+            lambda: None,
+            namespace,
+            redactor=self.redactor,
+            past=self._past,
         )
         other._written = self._written
         other._parent = self
@@ -75,8 +84,21 @@ class LogSession:
         if not self._closed:
             if self._parent is None:
                 self.served.close()
+                if self._past is not None:
+                    self._past.close()
             self._closed = True
             self._on_close()
+
+    def past(self) -> PastViews:
+        """What there was at earlier moments.
+
+        Raises:
+            ClosedError: after `close`.
+        """
+        self.check_open()
+        if self._past is None:
+            raise ViewMissingError("this handle has no views")
+        return self._past
 
     def append(self, events: Sequence[Envelope]) -> list[Position]:
         """Append events; the position of each event's first record."""

@@ -287,3 +287,27 @@ def test_config_refuses_what_makes_no_sense(diets: CommandLine) -> None:
     assert "threshold" in diets.fails(2, "config", "set", "threshold=7")
     assert "colour" in diets.fails(2, "config", "set", "colour=red")
     assert "NAME=VALUE" in diets.fails(2, "config", "set", "threshold")
+
+
+def test_the_past_is_asked_by_time_or_position(diets: CommandLine) -> None:
+    assert (
+        diets.json("recall", "what does Alice eat?", "--as-of", "mnemolog.memories/0/0")["hits"][0]["memory"][
+            "id"
+        ]
+        == "old"
+    )
+    assert [one["id"] for one in diets.lines("list", "--as-of", "mnemolog.memories/0/1")] == ["new"]
+    assert diets.json("get", "old", "--as-of", "mnemolog.memories/0/0")["superseded_by"] is None
+    assert diets.run("get", "bike", "--as-of", "mnemolog.memories/0/1").exit_code == 1
+    assert diets.run("list", "--as-of", "1999-01-01").exit_code != 0
+    assert diets.run("list", "--as-of", "yesterday").exit_code != 0
+
+
+def test_diff_tells_what_became_of_memories(diets: CommandLine) -> None:
+    diets.ok("forget", "bike")
+    lines = diets.ok("diff", "mnemolog.memories/0/0").splitlines()
+    assert lines == ["learned\tnew\tAlice eats fish", "changed superseded_by\told\tAlice eats no meat"]
+    found = diets.json("diff", "mnemolog.memories/0/2")
+    assert [one["id"] for one in found["forgotten"]] == ["bike"]
+    assert found["a"]["source"] == "replay"
+    assert found["b"]["source"] == "live"

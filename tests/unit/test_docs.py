@@ -54,6 +54,12 @@ def test_the_examples_of_context_and_caches_run(tmp_path: Path) -> None:
             exec(compile(example, "context-and-caches.md", "exec"), {"memory": memory})
 
 
+def test_the_examples_of_time_travel_run(tmp_path: Path) -> None:
+    with mnemolog.open(tmp_path, embedder="hashing") as memory:
+        for example in BLOCK.findall((ROOT / "docs" / "replay-and-time-travel.md").read_text()):
+            exec(compile(example, "replay-and-time-travel.md", "exec"), {"memory": memory})
+
+
 @pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
 def test_the_examples_run(example: Path) -> None:
     done = subprocess.run([sys.executable, str(example)], capture_output=True, text=True, check=False)

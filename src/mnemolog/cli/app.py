@@ -11,6 +11,7 @@ from mnemolog.cli import (
     analysing,
     broker,
     caching,
+    comparing,
     configuring,
     context,
     deadletters,
@@ -42,7 +43,18 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for module in (demo, upkeep, writing, structured, ingesting, reading, analysing, forgetting, replaying):
+for module in (
+    demo,
+    upkeep,
+    writing,
+    structured,
+    ingesting,
+    reading,
+    comparing,
+    analysing,
+    forgetting,
+    replaying,
+):
     module.register(app)
 app.add_typer(context.app, name="context")
 app.add_typer(caching.app, name="cache")

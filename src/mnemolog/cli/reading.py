@@ -12,6 +12,7 @@ from mnemolog.cli.output import note, plain, print_json, print_json_lines, print
 from mnemolog.cli.scope_options import (
     After,
     Agent,
+    AsOfOption,
     Filters,
     Kinds,
     Superseded,
@@ -51,6 +52,7 @@ def recall(
     min_score: Annotated[float, typer.Option(help="Least score.")] = 0.0,
     weight: Annotated[list[str] | None, typer.Option(metavar="NAME=NUMBER", help="Change a weight.")] = None,
     superseded: Superseded = False,
+    as_of: AsOfOption = None,
     after: After = None,
     now: Annotated[str | None, typer.Option(metavar="TIME", help="What ages count from.")] = None,
     by_kind: Annotated[bool, typer.Option("--by-kind", help="The best of each kind.")] = False,
@@ -65,6 +67,7 @@ def recall(
             "min_score": min_score,
             "weights": parse_weights(weight or ()),
             "include_superseded": superseded,
+            "as_of": as_of,
             "after": after,
             "now": parse_time("--now", now),
         }
@@ -111,11 +114,12 @@ def _hits_document(hits: Hits) -> dict[str, Any]:
 def get(
     target: Target,
     id_: Annotated[str, typer.Argument(metavar="ID", help="The memory.")],
+    as_of: AsOfOption = None,
     after: After = None,
 ) -> None:
     """All there is of one memory. Exits 1 if there is none."""
     with open_memory(target) as memory:
-        item = memory.get(id_, after=after)
+        item = memory.get(id_, as_of=as_of, after=after)
     if item is None:
         raise NotFoundError(f"no memory {id_!r} in namespace {'/'.join(target.namespace)}")
     if target.json:
@@ -140,6 +144,7 @@ def list_(
     thread: Thread = None,
     filter_: Filters = None,
     superseded: Superseded = False,
+    as_of: AsOfOption = None,
     after: After = None,
 ) -> None:
     """The memories that are selected, newest first; with --json one a line."""
@@ -148,6 +153,7 @@ def list_(
             limit=limit,
             offset=offset,
             include_superseded=superseded,
+            as_of=as_of,
             after=after,
             **scope_of(kinds, tags, tags_mode, agent, thread, filter_),
         )

@@ -34,6 +34,10 @@ Superseded: TypeAlias = Annotated[
 After: TypeAlias = Annotated[
     str | None, typer.Option(metavar="POSITION", help="First wait for what was written at this position.")
 ]
+AsOfOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--as-of", metavar="TIME|POSITION", help="As it was then, in the log's time."),
+]
 
 
 def scope_of(

@@ -12,6 +12,7 @@ from mnemolog.schemas.checks import check_bool, check_finite
 from mnemolog.schemas.errors import InvalidInputError
 from mnemolog.schemas.extraction import Extractor, Summarizer
 from mnemolog.schemas.filters import Filter
+from mnemolog.schemas.moments import Moment
 from mnemolog.schemas.positions import Position
 from mnemolog.schemas.scope import TagsMode, scope_node, selects_everything
 from mnemolog.verbs.consolidation import Consolidated, Consolidation, Selected, select
@@ -100,14 +101,19 @@ class Consolidating(Handle):
         subject: str | None = None,
         *,
         as_of: datetime | None = None,
+        known_at: Moment | None = None,
         after: Position | str | None = None,
     ) -> Facts:
         """The statements about `subject`, however it is spelled, or about all, in the order of the alphabet.
 
         Of each subject the newest comes first, then the past ones, each with its period, its sources and the
         confidence in it.
-        `as_of` leaves what held in the world at that time.
+        `as_of` leaves what held in the world at that time. `known_at` asks what was known at a moment of the
+        log, as `as_of` does in `recall`.
         """
+        if known_at is not None:
+            past = self._past(known_at, after, "known_at")
+            return past.queries.facts.facts(subject, as_of)
         self._session.settle(after)
         return self._queries.facts.facts(subject, as_of)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mnemolog.past import Past
 from mnemolog.producers.commands import Commands
 from mnemolog.query.models import MemoryItem
 from mnemolog.query.queries import Queries
@@ -11,7 +12,9 @@ from mnemolog.schemas import events as ev
 from mnemolog.schemas.details import Structured
 from mnemolog.schemas.errors import NotFoundError
 from mnemolog.schemas.events import Envelope
+from mnemolog.schemas.moments import Moment
 from mnemolog.schemas.namespaces import Namespace
+from mnemolog.schemas.positions import Position
 from mnemolog.session import LogSession
 
 
@@ -27,6 +30,14 @@ class Handle:
     def namespace(self) -> Namespace:
         """The namespace that this handle reads and writes."""
         return self._commands.namespace
+
+    def _past(self, moment: Moment, after: Position | str | None = None, field: str = "as_of") -> Past:
+        """What to ask about a moment; the live views have applied it where they are what is asked."""
+        self._session.settle(after)
+        past = self._session.past().at(self._queries, self.namespace, moment, field)
+        if past.as_of.source == "live" and past.as_of.position is not None:
+            self._session.settle(past.as_of.position)
+        return past
 
     def _check_references(self, events: Sequence[Envelope]) -> None:
         """Refuse events that name memories which are neither in the namespace nor made by these events.

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, TypeAlias, Unpack
 
 from mnemolog.query.models import Change, MemoryItem, Page
 from mnemolog.schemas.checks import check_string
 from mnemolog.schemas.filters import EVERYTHING
+from mnemolog.schemas.moments import Moment
 from mnemolog.schemas.namespaces import Namespace
 from mnemolog.schemas.positions import Position
 from mnemolog.schemas.scope import Scope
@@ -21,8 +23,20 @@ Namespaces: TypeAlias = list[Namespace]
 class Reading(Handle):
     """The verbs that read what there is."""
 
-    def get(self, id: str, *, after: Position | str | None = None) -> MemoryItem | None:  # noqa: A002
-        """The memory, superseded ones too; None if it is unknown, forgotten or expired."""
+    def get(
+        self,
+        id: str,  # noqa: A002 the public name of the field
+        *,
+        as_of: Moment | None = None,
+        after: Position | str | None = None,
+    ) -> MemoryItem | None:
+        """The memory, superseded ones too; None if it is unknown, forgotten or expired.
+
+        `as_of` asks for the memory as it was then; see `recall`.
+        """
+        if as_of is not None:
+            past = self._past(as_of, after)
+            return past.queries.get(id)
         self._session.settle(after)
         return self._queries.get(id)
 
@@ -41,13 +55,21 @@ class Reading(Handle):
         limit: int = 20,
         offset: int = 0,
         include_superseded: bool = False,
+        as_of: Moment | None = None,
         after: Position | str | None = None,
         **scope: Unpack[Scope],
     ) -> Page:
         """A page of the memories in `scope`, newest first, and how many there are in all.
 
         `tags_mode` says how `tags` must fit: `all` of them there, `any` of them, `none` of them, or `exact`.
+        `as_of` asks for the memories as they were then; see `recall`.
         """
+        if as_of is not None:
+            past = self._past(as_of, after)
+            page = past.queries.table.page(
+                limit=limit, offset=offset, include_superseded=include_superseded, **scope
+            )
+            return replace(page, as_of=past.as_of)
         self._session.settle(after)
         return self._queries.table.page(
             limit=limit, offset=offset, include_superseded=include_superseded, **scope

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal, Unpack, overload
 
+from mnemolog.past import Past
 from mnemolog.query.asking import Asking
 from mnemolog.query.context_hits import KIND as CONTEXT_KIND
 from mnemolog.query.context_hits import context_hits
 from mnemolog.query.models import Hits
 from mnemolog.query.queries import Asked
+from mnemolog.schemas.moments import Moment
 from mnemolog.schemas.positions import Position
 from mnemolog.verbs.learning import Learning
 
@@ -18,6 +20,7 @@ from mnemolog.verbs.learning import Learning
 class RecallOptions(Asking, total=False):
     """What `recall` takes beside the query."""
 
+    as_of: Moment | None
     after: Position | str | None
 
 
@@ -37,6 +40,7 @@ class Recalling(Learning):
         query: str,
         *,
         group_by_kind: bool = False,
+        as_of: Moment | None = None,
         after: Position | str | None = None,
         **options: Unpack[Asking],
     ) -> Hits | dict[str, Hits]:
@@ -59,6 +63,8 @@ class Recalling(Learning):
         Nothing known yet is an empty list. An embedder that does not answer leaves keyword search, with a
         warning in the hits.
         """
+        if as_of is not None:
+            return self._recall_past(query, group_by_kind, self._past(as_of, after), options)
         self._session.settle(after)
         ask = self._queries.question(query, **options)
         if not group_by_kind:
@@ -74,10 +80,27 @@ class Recalling(Learning):
             self._add_context(found, ask, options.get("agent_id"), options.get("thread_id"))
         return found
 
+    @staticmethod
+    def _recall_past(query: str, group_by_kind: bool, past: Past, options: Asking) -> Hits | dict[str, Hits]:
+        ask = past.queries.question(query, **options)
+        if not group_by_kind:
+            return replace(past.queries.recall(ask), as_of=past.as_of)
+        found = past.queries.recall_by_kind(ask)
+        return {kind: replace(hits, as_of=past.as_of) for kind, hits in found.items()}
+
     def recall_by_vector(
-        self, vector: Sequence[float], *, after: Position | str | None = None, **options: Unpack[Asking]
+        self,
+        vector: Sequence[float],
+        *,
+        as_of: Moment | None = None,
+        after: Position | str | None = None,
+        **options: Unpack[Asking],
     ) -> Hits:
         """The memories nearest to `vector`, float [dim] of the views' model; see `recall` for the options."""
+        if as_of is not None:
+            past = self._past(as_of, after)
+            found = past.queries.recall(past.queries.question_of_vector(vector, **options))
+            return replace(found, as_of=past.as_of)
         self._session.settle(after)
         hits = self._queries.recall(self._queries.question_of_vector(vector, **options))
         self._note("", hits)
