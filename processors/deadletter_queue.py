@@ -120,11 +120,14 @@ class DeadLetterQueue:
     def _original(self, letter: DeadLetter) -> Record:
         if letter.key is None or letter.value is None:
             raise InvalidInputError(f"the record at {letter.position} has no key or no value: only drop it")
-        return Record(letter.position.topic, letter.key, letter.value, self._headers(letter.position))
+        return Record(letter.position.topic, letter.key, letter.value, self._headers(letter))
 
-    def _headers(self, at: Position) -> Headers:
+    def _headers(self, letter: DeadLetter) -> Headers:
+        """The record's own headers; what a reactor could not do is another record than that in its place."""
+        at = letter.position
         found = self._log.read(at.topic, at.partition, at.offset, 1)
-        return found[0].headers if found and found[0].position == at else ()
+        same = bool(found) and (found[0].position, found[0].value) == (at, letter.value)
+        return found[0].headers if same else ()
 
     def _resolve(self, letter: DeadLetter, action: Literal["retried", "dropped"]) -> None:
         at = letter.position

@@ -24,7 +24,7 @@ from mnemolog.processors.assignment import PATIENCE_SECONDS, Assignment
 from mnemolog.processors.deadletters import keep_in
 from mnemolog.processors.embedding import Backoff
 from mnemolog.processors.partition_pump import BATCH, EMBEDDED_BATCH
-from mnemolog.processors.reactors.reactor import open_reactors
+from mnemolog.processors.reactors.reactor import Reactor, open_reactors
 from mnemolog.processors.shards import FED_TOPICS, ensure_live, open_shard
 from mnemolog.processors.threads import await_threads, in_thread
 from mnemolog.producers.clock import utc_now
@@ -35,6 +35,7 @@ from mnemolog.storage.layout import Manifest, Views
 from mnemolog.worker_logging import configure_logging
 
 if TYPE_CHECKING:
+    from mnemolog.consolidating import Consolidating
     from mnemolog.processors.materialize import ShardWriter
     from mnemolog.schemas.ports import Embedder, Log
 
@@ -56,11 +57,13 @@ def run_worker(
     embedder: Embedder | None = None,
     group: str = GROUP,
     stop: threading.Event | None = None,
+    consolidate: Consolidating | None = None,
 ) -> int:
     """Apply what is appended to the brokers `kafka` (`HOST:PORT[,…]`) to the views below `views`.
 
     Runs until SIGTERM or SIGINT, or until `stop` is set. Workers of one `group` share the partitions. Returns
     the exit code: 0 after a clean stop, 1 if it can't go on; the log on stderr says why and what to do.
+    `consolidate` says how new memories become facts, if they are to.
     """
     configure_logging()
     hold_little()
@@ -73,7 +76,7 @@ def run_worker(
         threading.Thread(target=watch_broker, args=(kafka, ending), daemon=True).start()
         log = KafkaLog(kafka)
         try:
-            _Worker(kafka, log, Views(views), embedder, group, ending).run()
+            _Worker(kafka, log, Views(views), embedder, group, ending, consolidate).run()
         finally:
             log.close()
     except MnemologError as error:
@@ -106,7 +109,14 @@ class _Worker:
     """
 
     def __init__(
-        self, kafka: str, log: Log, views: Views, embedder: Embedder | None, group: str, stop: threading.Event
+        self,
+        kafka: str,
+        log: Log,
+        views: Views,
+        embedder: Embedder | None,
+        group: str,
+        stop: threading.Event,
+        consolidate: Consolidating | None = None,
     ) -> None:
         self._kafka = kafka
         self._log = log
@@ -114,6 +124,7 @@ class _Worker:
         self._embedder = embedder
         self._group = group
         self._stop = stop
+        self._consolidate = consolidate
 
     def run(self) -> None:
         """Work until told to stop.
@@ -151,7 +162,7 @@ class _Worker:
             partial(self._open, manifest),
             self._log,
             EMBEDDED_BATCH if self._embedder else BATCH,
-            lambda partition: open_reactors(self._views, manifest, partition, self._log, utc_now),
+            partial(self._reactors, manifest),
         )
         app = build_app(self._kafka, self._group, state, assignment)
         starting = asyncio.create_task(app.start())
@@ -171,6 +182,12 @@ class _Worker:
             with suppress(ViewError):
                 current = await in_thread(self._views.current)
         logger.info("the live generation is now %s", current.generation)
+
+    def _reactors(self, manifest: Manifest, partition: int) -> list[Reactor]:
+        reactors = open_reactors(self._views, manifest, partition, self._log, utc_now)
+        if self._consolidate is not None:
+            reactors.append(self._consolidate.reactor(self._views, manifest, partition, self._log))
+        return reactors
 
     def _open(self, manifest: Manifest, partition: int) -> ShardWriter:
         return open_shard(self._views, manifest, partition, self._embedder, keep_in(self._log, utc_now))
@@ -221,9 +238,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--views", required=True)
     parser.add_argument("--embedder", default="minilm")
     parser.add_argument("--group", default=GROUP)
+    parser.add_argument("--consolidate", metavar="EXTRACTOR")
+    parser.add_argument("--every", type=int, default=20)
     given = parser.parse_args(arguments)
-    embedder = resolve(given.embedder)
-    return run_worker(kafka=given.kafka, views=given.views, embedder=embedder, group=given.group)
+    consolidate = None
+    if given.consolidate:
+        from mnemolog.consolidating import consolidating
+
+        consolidate = consolidating(given.consolidate, every=given.every)
+    return run_worker(
+        kafka=given.kafka,
+        views=given.views,
+        embedder=resolve(given.embedder),
+        group=given.group,
+        consolidate=consolidate,
+    )
 
 
 if __name__ == "__main__":
