@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from support.stores import OpenMemory, Store
+from support.stores import NOON, MovingClock, OpenMemory, Store
 from support.workers import WorkerProcess, wait_until
 
 import mnemolog
@@ -36,6 +36,29 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     made = _embedded(tmp_path / "memory") if request.param == "embedded" else _kafka(request)
     with made.held:
         yield made
+
+
+@pytest.fixture(scope="module")
+def clock() -> MovingClock:
+    """The clock of `place`: it stands at noon until a test moves it on."""
+    return MovingClock(NOON)
+
+
+@pytest.fixture(scope="module", params=["embedded", pytest.param("kafka", marks=pytest.mark.kafka)])
+def shared(
+    request: pytest.FixtureRequest, clock: MovingClock, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Memory]:
+    """A handle that the tests of a module share: most of the time of a short test is opening one."""
+    folder = tmp_path_factory.mktemp("shared") / "memory"
+    made = _embedded(folder) if request.param == "embedded" else _kafka(request)
+    with made.held:
+        yield made.open("shared", clock=clock)
+
+
+@pytest.fixture
+def place(shared: Memory) -> Memory:
+    """A handle on an empty namespace of what the tests of a module share."""
+    return shared.at((*shared.namespace, uuid.uuid4().hex))
 
 
 @pytest.fixture
