@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kafka import KafkaProducer
 from kafka.record.default_records import DefaultRecordBatchBuilder
+from support.properties import examples
 
 from mnemolog.producers.kafka_producer import _Producer, most_bytes
-from support.properties import examples
 
 keys = st.none() | st.binary(max_size=300)
 values = st.none() | st.binary(max_size=300) | st.integers(0, 3_000_000).map(bytes)
