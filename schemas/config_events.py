@@ -24,9 +24,7 @@ def _any_namespace(parts: Namespace) -> Namespace:
     return parts if parts == EVERYWHERE else make_namespace(parts)
 
 
-AnyNamespace = Annotated[
-    tuple[str, ...], BeforeValidator(_no_single_string), AfterValidator(_any_namespace)
-]
+AnyNamespace = Annotated[tuple[str, ...], BeforeValidator(_no_single_string), AfterValidator(_any_namespace)]
 """A namespace, or all of them."""
 
 
