@@ -123,9 +123,9 @@ USEFULNESS_FIELDS = [
     pa.field("gain", pa.float64()),
     pa.field("served", pa.bool_()),
 ]
-"""Three sorts of rows: one a (recall, memory) that was shown, with its `rating` in thousandths once it has one;
-one a (query type, shape), a link, with the `sum` of ratings in thousandths and their `count`; and the model,
-whose weights are its `features`."""
+"""Three sorts of rows: one a (recall, memory) that was shown, with its `rating` in thousandths once it has
+one; one a (query type, shape), a link, with the `sum` of ratings in thousandths and their `count`; and the
+model, whose weights are its `features`."""
 
 
 EDGE = pa.struct(
@@ -167,8 +167,9 @@ CONTEXT_FIELDS = [
     pa.field("occurred_at", TIME),
     pa.field("recorded_at", TIME),
 ]
-"""One row an entry, and one a source of counts, in the tier "counts". `value` is JSON. `revision` is the event that
-gave it, `set_expires_at` what that one said, which holds again after a renewal that speaks of another revision."""
+"""One row an entry, and one a source of counts, in the tier "counts". `value` is JSON. `revision` is the
+event that gave it, `set_expires_at` what that one said, which holds again after a renewal that speaks of
+another revision."""
 
 
 CONFIG_FIELDS = [
