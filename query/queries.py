@@ -201,10 +201,8 @@ class Queries:
     def get(self, memory_id: str) -> MemoryItem | None:
         """The memory; None if it is unknown, forgotten or expired."""
         check_string("id", memory_id)
-        for row, usage in self._reader.rows(self._namespace, [memory_id]):
-            if not row["deleted"] and not self._expired(row):
-                return to_item(row, usage)
-        return None
+        found = self._reader.live_row(self._namespace, memory_id)
+        return None if found is None or self._expired(found[0]) else to_item(*found)
 
     def _expired(self, row: Row) -> bool:
         return row["expires_at"] is not None and bool(row["expires_at"] <= self._clock())

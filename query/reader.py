@@ -146,6 +146,26 @@ class ViewReader:
             return []
         return [(row, usage.get(row["pk"])) for row in found]
 
+    def live_row(self, namespace: Namespace, memory_id: str) -> tuple[Row, Row | None] | None:
+        """The row of a memory with its usage; None if there is none.
+
+        It comes out of the cache where the namespace is in it, and then without its history; else it alone is
+        looked up, which is slower than that but does not read the namespace.
+        """
+        try:
+            generation = self.manifest().generation
+            with self._lock:
+                known = (generation, namespace) in self._entries
+            if known:
+                with self.namespace(namespace) as cache:
+                    pk = memory_pk(namespace, memory_id)
+                    slot = cache.slot_of.get(pk)
+                    return None if slot is None else (cache.row(slot), cache.usage(pk))
+        except ViewMissingError:
+            return None
+        found = self.rows(namespace, [memory_id])
+        return found[0] if found and not found[0][0]["deleted"] else None
+
     def evictions(self, namespace: Namespace) -> dict[str, int]:
         """Rule → how many memories of a namespace it let go."""
         found = self.shard_table("memories", namespace)[1].lookup("pk", [evictions_pk(namespace)])
