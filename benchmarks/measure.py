@@ -136,6 +136,13 @@ def peak_rss_mib() -> float:
     return peak / 1024 if sys.platform != "darwin" else peak / 2**20
 
 
+def resident_mib() -> float:
+    """The memory that this process holds now, in MiB; NaN where the system does not tell."""
+    status = Path("/proc/self/status")
+    lines = status.read_text().splitlines() if status.exists() else []
+    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS")), float("nan"))
+
+
 def report(title: str, rows: Sequence[tuple[str, object, str]], results: Path | None = None) -> None:
     """Print (what, value, aim) rows, with the machine they were measured on; write JSON if asked."""
     table = Table(title=title, title_justify="left")
