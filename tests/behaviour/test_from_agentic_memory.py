@@ -167,7 +167,7 @@ def test_procedures(place: Memory) -> None:
     "reflect(improvement_suggestion)",
     "reflect(source_episode_id)",
     "reflect(confidence)",
-    "episode → reflection",
+    "episode_reflection",
 )
 def test_reflections_know_their_episode(place: Memory) -> None:
     episode = place.remember_episode("which Paris?")
@@ -193,7 +193,7 @@ def test_reflections_know_their_episode(place: Memory) -> None:
         place.reflect("x", "y", source_episode_id="unknown")
 
 
-@shows("record_reward(state_description)", "record_reward(outcome)", "reward state transitions")
+@shows("record_reward(state_description)", "record_reward(outcome)", "transitions between states of rewards")
 def test_rewards(place: Memory) -> None:
     made = place.record_reward(
         "low battery",

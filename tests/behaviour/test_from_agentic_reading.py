@@ -105,7 +105,7 @@ def test_filters_and_aggregates_on_structure(place: Memory) -> None:
     assert numbers == [{"policy": "greedy", "count": 2, "avg_reward": 3.0}]
 
 
-@shows("entity nodes", "episode ↔ episode links", "entity_relations", "neighbours", "paths")
+@shows("entity_nodes", "memory_relations", "entity_relations", "neighbours", "paths")
 def test_the_graph(place: Memory) -> None:
     fact = place.know_fact("Alice", "works at", "Acme", confidence=0.8)
     place.know_fact("Acme", "is in", "Berlin")

@@ -26,7 +26,7 @@ ASK: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "h
     "llm.store",
     "LlmCacheResult.hit",
     "LlmCacheResult.content_blocks",
-    "canonical key",
+    "model",
     "openai.prepare_params",
 )
 def test_answers_of_models(place: Memory) -> None:
@@ -141,6 +141,7 @@ def test_sessions(place: Memory, clock: MovingClock) -> None:
     "AgentCacheStats.cost_saved_micros",
     "AgentCacheStats.per_tool",
     "tool_effectiveness",
+    "ToolEffectivenessEntry.tool",
 )
 def test_what_caching_was_good_for(place: Memory) -> None:
     cache = place.cache

@@ -145,7 +145,7 @@ def test_many_memories(place: Memory) -> None:
 @shows(
     "add(key)",
     "find_by_key",
-    "supersede",
+    "supersede(old_id)",
     "MemoryItem.superseded_by",
     "recall(include_superseded)",
     "list(include_superseded)",
