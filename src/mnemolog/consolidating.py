@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mnemolog.processors.reactors.consolidation import BATCH, EVERY, SECONDS, ConsolidationReactor, Pace
 from mnemolog.producers.clock import utc_now
@@ -15,7 +15,7 @@ from mnemolog.query.models import to_item
 from mnemolog.schemas.checks import check_count, check_seconds
 from mnemolog.schemas.consolidation_events import MAX_READ
 from mnemolog.schemas.errors import InvalidInputError
-from mnemolog.schemas.extraction import Extractor
+from mnemolog.schemas.extraction import Extractor, Summarizer
 
 if TYPE_CHECKING:
     from mnemolog.schemas.ports import Log
@@ -66,13 +66,31 @@ def named_extractor(name: str) -> Extractor:
 
         return LLMExtractor(rest)
     if kind and rest:
-        return _imported(kind, rest)
+        extractor: Extractor = _imported(kind, rest)
+        return extractor
     raise InvalidInputError(
         f"unknown extractor {name!r}; known are 'rules', 'llm:MODEL' and 'MODULE:FUNCTION'", field="extractor"
     )
 
 
-def _imported(module: str, name: str) -> Extractor:
+def named_summarizer(name: str) -> Summarizer:
+    """`llm:MODEL`, or `MODULE:FUNCTION`; see `named_extractor`.
+
+    Raises:
+        InvalidInputError: there is none of that name.
+    """
+    kind, _, rest = name.partition(":")
+    if kind == "llm" and rest:
+        from mnemolog.extractors.llm import LLMSummarizer
+
+        return LLMSummarizer(rest)
+    if kind and rest:
+        summarizer: Summarizer = _imported(kind, rest)
+        return summarizer
+    raise InvalidInputError(f"no summarizer {name!r}; give llm:MODEL or MODULE:FUNCTION", field="extractor")
+
+
+def _imported(module: str, name: str) -> Any:
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.append(here)
@@ -82,5 +100,4 @@ def _imported(module: str, name: str) -> Extractor:
         raise InvalidInputError(f"no extractor {module}:{name}: {error}", field="extractor") from error
     if not callable(found):
         raise InvalidInputError(f"{module}:{name} is no function", field="extractor")
-    extractor: Extractor = found
-    return extractor
+    return found

@@ -240,12 +240,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--group", default=GROUP)
     parser.add_argument("--consolidate", metavar="EXTRACTOR")
     parser.add_argument("--every", type=int, default=20)
+    parser.add_argument("--seconds", type=float, default=600.0)
+    parser.add_argument("--batch", type=int, default=200)
     given = parser.parse_args(arguments)
     consolidate = None
     if given.consolidate:
         from mnemolog.consolidating import consolidating
 
-        consolidate = consolidating(given.consolidate, every=given.every)
+        pace = {"every": given.every, "seconds": given.seconds, "batch": given.batch}
+        consolidate = consolidating(given.consolidate, **pace)
     return run_worker(
         kafka=given.kafka,
         views=given.views,

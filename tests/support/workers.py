@@ -40,12 +40,12 @@ def wait_until(true: Callable[[], bool], what: str, patience: float = PATIENCE) 
 class WorkerProcess:
     """A worker in a process of its own, which a test may kill."""
 
-    def __init__(self, kafka: str, views: Path, group: str, embedder: str = "none") -> None:
+    def __init__(self, kafka: str, views: Path, group: str, embedder: str = "none", *more: str) -> None:
         self.log_file = views.parent / f"worker-{time.monotonic_ns()}.log"
         command = [sys.executable, "-m", "mnemolog.worker", "--kafka", kafka, "--views", str(views)]
         with self.log_file.open("w") as output:
             self.process = subprocess.Popen(
-                [*command, "--group", group, "--embedder", embedder], stdout=output, stderr=output
+                [*command, "--group", group, "--embedder", embedder, *more], stdout=output, stderr=output
             )
 
     @property

@@ -13,6 +13,7 @@ from mnemolog.cli import (
     caching,
     comparing,
     configuring,
+    consolidating,
     context,
     deadletters,
     demo,
@@ -52,6 +53,7 @@ for module in (
     reading,
     comparing,
     analysing,
+    consolidating,
     forgetting,
     replaying,
 ):

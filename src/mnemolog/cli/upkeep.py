@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mnemolog.cli.consolidating import ExtractorName
 from mnemolog.cli.exits import ExitCode
 from mnemolog.cli.options import Target, command
 from mnemolog.cli.output import note, print_json, say
@@ -21,6 +22,7 @@ from mnemolog.cli.session import (
 from mnemolog.cli.shell import UsageError
 
 if TYPE_CHECKING:
+    from mnemolog.consolidating import Consolidating
     from mnemolog.producers.kafka import TopicsReport
 
 
@@ -93,6 +95,14 @@ def _print_topics(kafka: str, report: TopicsReport) -> None:
 def worker(
     target: Target,
     group: Annotated[str, typer.Option(help="Workers of one group share the partitions.")] = "mnemolog",
+    consolidate: Annotated[
+        bool, typer.Option("--consolidate", help="Make facts of new memories, by --extractor.")
+    ] = False,
+    extractor: ExtractorName = "rules",
+    every: Annotated[
+        int, typer.Option(min=1, help="With --consolidate: after so many new memories of a namespace.")
+    ] = 20,
+    minutes: Annotated[float, typer.Option(min=0, help="Or so long after the first of them.")] = 10.0,
 ) -> int:
     """Keep views up with Kafka, until Ctrl-C or SIGTERM. Run several to share the work."""
     kafka = require_kafka(target, "an embedded memory keeps its views up by itself")
@@ -101,5 +111,13 @@ def worker(
         raise UsageError("a worker prints its log, not JSON")
     from mnemolog.worker import run_worker
 
-    code = run_worker(kafka=kafka, views=root, embedder=choose_embedder(target), group=group)
+    how = _how_to_consolidate(extractor, every, minutes) if consolidate else None
+    embedder = choose_embedder(target)
+    code = run_worker(kafka=kafka, views=root, embedder=embedder, group=group, consolidate=how)
     return ExitCode.UNAVAILABLE if code else ExitCode.OK
+
+
+def _how_to_consolidate(extractor: str, every: int, minutes: float) -> Consolidating:
+    from mnemolog.consolidating import consolidating
+
+    return consolidating(extractor, every=every, seconds=minutes * 60)
