@@ -53,6 +53,38 @@ def read_contents(views: Views, generation: str) -> Contents:
     return Contents(digests, applied)
 
 
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """How the contents of two generations compare: the tables that are `differing`, and whether the one had
+    applied another part of the log, so that they may (`lags`)."""
+
+    differing: list[str]
+    lags: bool
+
+    @property
+    def equal(self) -> bool | None:
+        """Whether they are; None where that can't be told, since they stand at different offsets."""
+        return None if self.lags and self.differing else not self.differing
+
+
+def compare(views: Views, one: str, other: str) -> Comparison:
+    """Compare two generations; their vectors only if they are of one model. Reads every row of both."""
+    old, new = read_contents(views, one), read_contents(views, other)
+    same_model = views.manifest(one).embedder == views.manifest(other).embedder
+    return Comparison(old.differing(new, vectors=same_model), old.applied != new.applied)
+
+
+def keep_newest(views: Views, count: int) -> list[str]:
+    """Drop all generations that were built to their end but the `count` newest up to the live one; those
+    dropped. What an interrupted replay left stays, to be resumed or dropped by name."""
+    live = views.current().generation
+    complete = [name for name in views.generations() if name <= live and views.is_complete(name)]
+    dropped = complete[: max(len(complete) - max(count, 1), 0)]
+    for generation in dropped:
+        views.drop(generation)
+    return dropped
+
+
 def _tables(views: Views, generation: str, view: View, partitions: int) -> Iterator[tuple[int, LanceTable]]:
     for partition in range(partitions):
         try:

@@ -2,36 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from dataclasses import replace as replace_fields
 from typing import TYPE_CHECKING
 
-from mnemolog.processors.embedding import GivesVectors, ReusedVectors, RowEmbedder
+from mnemolog.processors.generations import Comparison, compare
 from mnemolog.processors.locks import LiveShardLock
-from mnemolog.processors.materialize import Rejected, ShardWriter
-from mnemolog.processors.shards import FED_TOPICS, new_manifest, open_tables
+from mnemolog.processors.replay_parts import (
+    Done,
+    OnProgress,
+    Part,
+    PartFold,
+    Processes,
+    fold_in_processes,
+    vectors_for,
+)
+from mnemolog.processors.shards import FED_TOPICS, check_manifest, new_manifest
 from mnemolog.schemas.errors import ViewMissingError
-from mnemolog.schemas.topics import MEMORIES
 from mnemolog.storage.layout import Manifest, Views
-from mnemolog.storage.table import LanceTable
 
 if TYPE_CHECKING:
     from mnemolog.schemas.ports import Embedder, Log
 
-BATCH = 2_000
-
-OnProgress = Callable[[int, int], None]
-"""Is told (records applied so far, records in the log)."""
+SMALL = 5_000
+"""A log of fewer records is replayed in this process: starting others takes longer."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayReport:
-    """What a replay did: its generation, how many records it applied, and how many it could not."""
+    """What a replay did: its generation, how many records it applied, how many it could not, whether it went
+    on with an interrupted one, and whether it flipped. `compared` is set if it was to verify."""
 
     manifest: Manifest
     applied: int
     rejected: int
+    resumed: bool = False
+    flipped: bool = True
+    compared: Comparison | None = None
 
 
 def replay(
@@ -41,22 +50,77 @@ def replay(
     *,
     on_progress: OnProgress | None = None,
     flip: bool = True,
+    resume: bool = False,
+    verify: bool = False,
+    processes: Processes | None = None,
 ) -> ReplayReport:
     """Fold the whole log into a new generation, then make it live unless `flip` is false.
 
-    Vectors of texts that did not change are taken from the live generation if it has the same embedder.
-    Records that can't be applied are counted only: the live run has dead-lettered them.
+    Live readers and writers go on. Vectors of texts that did not change are taken from the live generation if
+    it has the same embedder. Records that can't be applied are counted only: the live run has dead-lettered
+    them. `resume` goes on with the newest generation that was interrupted, if it is of the same making.
+    `verify` compares with the live views before the flip, and leaves these live if both stand at the same
+    offsets and yet differ. `processes` lets every topic of every partition have a process of its own.
 
     Raises:
         MnemologError: the log or the new views failed; the live generation is as it was.
     """
-    manifest = views.add(new_manifest(log.partitions(FED_TOPICS[0]), embedder))
+    wanted = new_manifest(log.partitions(FED_TOPICS[0]), embedder)
+    found = _interrupted(views, wanted) if resume else None
+    manifest = found or views.add(wanted)
     run = _Run(log, views, manifest, embedder, on_progress)
+    run.build(processes)
     run.catch_up()
-    if flip:
+    compared = _verified(run, views) if verify else None
+    views.mark_complete(manifest.generation)
+    flips = flip and (compared is None or compared.equal is not False)
+    if flips:
+        _flip(views, manifest, run)
+    return ReplayReport(manifest, run.done.applied, run.done.rejected, found is not None, flips, compared)
+
+
+def roll_back(log: Log, views: Views, generation: str, embedder: Embedder | None) -> ReplayReport:
+    """Bring an earlier generation up to the log and make it live again; `embedder` is that of its vectors.
+
+    Raises:
+        ViewMissingError: there is no such generation, or its replay was interrupted.
+        EmbedderMismatchError: its vectors are of another model.
+        ViewError: it was built by other folds, so only a replay can bring it up to date.
+    """
+    manifest = views.manifest(generation)
+    if not views.is_complete(generation):
+        raise ViewMissingError(
+            f"{generation} was never built to its end; go on with: mnemolog replay --resume"
+        )
+    check_manifest(manifest, log.partitions(FED_TOPICS[0]), embedder)
+    run = _Run(log, views, manifest, embedder, None)
+    if views.current().generation != generation:
         run.catch_up()
         _flip(views, manifest, run)
-    return ReplayReport(manifest, run.applied, run.rejected)
+    return ReplayReport(manifest, run.done.applied, run.done.rejected)
+
+
+def _interrupted(views: Views, wanted: Manifest) -> Manifest | None:
+    for generation in reversed(views.generations()):
+        manifest = views.manifest(generation)
+        same = manifest == replace_fields(wanted, generation=generation)
+        if same and not views.is_complete(generation):
+            return manifest
+    return None
+
+
+def _verified(run: _Run, views: Views) -> Comparison | None:
+    """How the generation compares with the live one; None where none is live."""
+    if not views.exist:
+        return None
+    live = views.current().generation
+    compared = compare(views, live, run.manifest.generation)
+    for _ in range(2):
+        if compared.equal is not None:
+            break
+        run.catch_up()
+        compared = compare(views, live, run.manifest.generation)
+    return compared
 
 
 def _flip(views: Views, manifest: Manifest, run: _Run) -> None:
@@ -86,57 +150,48 @@ class _Run:
         on_progress: OnProgress | None,
     ) -> None:
         self._log = log
-        self._on_progress = on_progress
-        self.applied = self.rejected = 0
-        self._writers = [
-            ShardWriter(
-                open_tables(views, manifest, partition),
-                _vectors(views, manifest, partition, embedder),
-                self._count_rejected,
-            )
-            for partition in range(manifest.partitions)
+        self._views = views
+        self._on_progress = on_progress or (lambda _done, _total: None)
+        self._vectors = [
+            vectors_for(views, manifest, partition, embedder) for partition in range(manifest.partitions)
         ]
+        self._folds: dict[tuple[str, int], PartFold] = {}
+        self.manifest = manifest
+        self.done = Done()
 
-    def _count_rejected(self, rejected: Sequence[Rejected]) -> None:
-        self.rejected += len(rejected)
+    def build(self, processes: Processes | None) -> None:
+        """Apply most of the log, in parallel if that is worth it."""
+        parts = self._parts()
+        if processes is None or processes.count < 2 or sum(part.end for part in parts) < SMALL:
+            return
+        self._add(fold_in_processes(self._views, self.manifest, parts, processes, self._on_progress))
 
     def catch_up(self) -> None:
         """Apply all that the log has by now."""
-        ends = {topic: self._log.end_offsets(topic) for topic in FED_TOPICS}
-        total = sum(sum(partitions.values()) for partitions in ends.values())
-        for topic, partitions in ends.items():
-            for partition, end in partitions.items():
-                self._catch_up(topic, partition, end, total)
+        parts = self._parts()
+        total, so_far = sum(part.end for part in parts), 0
 
-    def _catch_up(self, topic: str, partition: int, end: int, total: int) -> None:
-        writer = self._writers[partition]
-        offset = writer.next_offset(topic)
-        while offset < end:
-            records = self._log.read(topic, partition, offset, BATCH)
-            if not records:
-                break
-            writer.apply(topic, records, since=offset)
-            offset = records[-1].position.offset + 1
-            self.applied += len(records)
-            if self._on_progress is not None:
-                self._on_progress(self.applied, total)
+        def advance(offsets: int) -> None:
+            nonlocal so_far
+            so_far += offsets
+            self._on_progress(so_far, total)
 
+        for topic, partition, end in parts:
+            self._add(self._fold_of(topic, partition).fold(self._log, end, advance))
 
-def _vectors(
-    views: Views, manifest: Manifest, partition: int, embedder: Embedder | None
-) -> GivesVectors | None:
-    if embedder is None:
-        return None
-    fresh, old = RowEmbedder(embedder), _live_memories(views, manifest, partition)
-    return fresh if old is None else ReusedVectors(old, fresh)
+    def _fold_of(self, topic: str, partition: int) -> PartFold:
+        place = topic, partition
+        if place not in self._folds:
+            vectors = self._vectors[partition]
+            self._folds[place] = PartFold(self._views, self.manifest, topic, partition, vectors)
+        return self._folds[place]
 
+    def _parts(self) -> Sequence[Part]:
+        return [
+            Part(topic, partition, end)
+            for topic in FED_TOPICS
+            for partition, end in self._log.end_offsets(topic).items()
+        ]
 
-def _live_memories(views: Views, manifest: Manifest, partition: int) -> LanceTable | None:
-    """The live table whose vectors may serve again: same embedder, same partitions."""
-    try:
-        live = views.current()
-        if (live.embedder, live.partitions) != (manifest.embedder, manifest.partitions):
-            return None
-        return LanceTable.open(views.shard(live.generation, partition), "memories", MEMORIES, partition)
-    except ViewMissingError:
-        return None
+    def _add(self, done: Done) -> None:
+        self.done = Done(self.done.applied + done.applied, self.done.rejected + done.rejected)

@@ -18,6 +18,7 @@ from mnemolog.cli import (
     deadletters,
     demo,
     forgetting,
+    generations,
     graph,
     ingesting,
     reading,
@@ -62,6 +63,7 @@ app.add_typer(context.app, name="context")
 app.add_typer(caching.app, name="cache")
 app.add_typer(deadletters.app, name="deadletters")
 app.add_typer(graph.app, name="graph")
+app.add_typer(generations.app, name="generations")
 app.add_typer(broker.app, name="broker")
 app.add_typer(configuring.app, name="config")
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mnemolog.memory import Memory
     from mnemolog.producers.deliveries import BulkLog
     from mnemolog.schemas.ports import Embedder
-    from mnemolog.storage.layout import Views
+    from mnemolog.storage.layout import Manifest, Views
 
 LOG_FILE = "log.sqlite"
 VIEWS_FOLDER = "views"
@@ -58,11 +58,16 @@ def open_log(target: Target, *, create: bool = False) -> Iterator[BulkLog]:
         ViewMissingError: there is no embedded memory in the folder, and none may be made.
         LogUnavailableError: the log can't be reached.
     """
-    log = _kafka_log(target) if target.path is None else _embedded_log(target.path, create=create)
+    log = make_log(target, create=create)
     try:
         yield log
     finally:
         log.close()
+
+
+def make_log(target: Target, *, create: bool = False) -> BulkLog:
+    """See `open_log`; whoever calls closes it."""
+    return _kafka_log(target) if target.path is None else _embedded_log(target.path, create=create)
 
 
 def _kafka_log(target: Target) -> BulkLog:
@@ -141,13 +146,17 @@ def choose_embedder(target: Target) -> Embedder | None:
     if target.embedder is not None:
         return resolve(target.embedder)
     views = open_views(target)
-    return _embedder_of(views) if views.exist else resolve()
+    return embedder_of(views.current()) if views.exist else resolve()
 
 
-def _embedder_of(views: Views) -> Embedder | None:
+def embedder_of(manifest: Manifest) -> Embedder | None:
+    """The embedder that a generation was built with.
+
+    Raises:
+        InvalidInputError: no name on a command line stands for it.
+    """
     from mnemolog.embedders import resolve
 
-    manifest = views.current()
     if manifest.embedder is None:
         return None
     for spec in ("minilm", f"hashing:{manifest.dim}"):

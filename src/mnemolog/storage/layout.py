@@ -2,6 +2,7 @@
 
 <root>/current.json                      {"generation": "g000001"}
 <root>/<generation>/manifest.json        what the views were built with
+<root>/<generation>/complete.json        {} once they hold all that the log had
 <root>/<generation>/p00/<table>.lance    one shard a partition
 """
 
@@ -12,12 +13,13 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from mnemolog.schemas.errors import EmbedderMismatchError, ViewError, ViewMissingError
+from mnemolog.schemas.errors import EmbedderMismatchError, InvalidInputError, ViewError, ViewMissingError
 from mnemolog.storage.stores import FolderStore, open_store
 from mnemolog.storage.table import connect_shard, new_session
 
 POINTER = "current.json"
 MANIFEST = "manifest.json"
+COMPLETE = "complete.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +108,35 @@ class Views:
     def make_live(self, generation: str) -> None:
         """Flip the pointer, in one step that survives a crash; readers follow."""
         self.manifest(generation)
+        if self.exist:
+            self.mark_complete(self.current().generation)
+        self.mark_complete(generation)
         self._store.write(POINTER, _json({"generation": generation}))
+
+    def mark_complete(self, generation: str) -> None:
+        """Say that a generation holds all that the log had at some time; it may be rolled back to."""
+        self._store.create(f"{generation}/{COMPLETE}", _json({}))
+
+    def is_complete(self, generation: str) -> bool:
+        """Whether a generation was built to its end, or is live; otherwise its replay was interrupted."""
+        live = self.current().generation if self.exist else None
+        return generation == live or self._store.read(f"{generation}/{COMPLETE}") is not None
+
+    def drop(self, generation: str) -> None:
+        """Remove a generation that is not live. Interrupted, it may be repeated.
+
+        Raises:
+            ViewMissingError: there is no such generation.
+            InvalidInputError: it is live.
+        """
+        shards = self.manifest(generation).partitions
+        if self.exist and self.current().generation == generation:
+            raise InvalidInputError(f"{generation} is live", field="generation")
+        self._store.remove(f"{generation}/{COMPLETE}")
+        for partition in range(shards):
+            self._store.remove(f"{generation}/p{partition:02d}")
+        self._store.remove(f"{generation}/{MANIFEST}")
+        self._store.remove(generation)
 
     @property
     def local(self) -> bool:

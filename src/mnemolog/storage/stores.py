@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import threading
 import time
 from pathlib import Path
@@ -31,6 +32,9 @@ class Store(Protocol):
 
     def names(self, ending: str) -> list[str]:
         """The names that end so, sorted."""
+
+    def remove(self, name: str) -> None:
+        """Remove the document `name`, or all below the folder `name`; nothing there is no error."""
 
     def uri(self, name: str) -> str:
         """Where LanceDB finds the folder `name`."""
@@ -98,6 +102,14 @@ class FolderStore:
     def names(self, ending: str) -> list[str]:
         """See `Store.names`; one folder deep."""
         return sorted(path.relative_to(self._root).as_posix() for path in self._root.glob(f"*/*{ending}"))
+
+    def remove(self, name: str) -> None:
+        """See `Store.remove`."""
+        path = self._root / name
+        try:
+            shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+        except OSError as error:
+            raise ViewError(f"{path} can't be removed: {error}") from error
 
     def uri(self, name: str) -> str:
         """See `Store.uri`."""
@@ -171,6 +183,17 @@ class BucketStore:
         """See `Store.names`."""
         found = [entry["path"] for batch in self._obstore.list(self._store) for entry in batch]
         return sorted(path for path in found if path.endswith(ending) and path.count("/") == 1)
+
+    def remove(self, name: str) -> None:
+        """See `Store.remove`."""
+        try:
+            below = [entry["path"] for batch in self._obstore.list(self._store, name) for entry in batch]
+            self._obstore.delete(self._store, [path for path in below if f"{path}/".startswith(f"{name}/")])
+        except FileNotFoundError:
+            pass
+        except self._obstore.exceptions.BaseError as error:
+            raise ViewError(f"{self._root}/{name} can't be removed: {error}") from error
+        self._stamps.pop(name, None)
 
     def uri(self, name: str) -> str:
         """See `Store.uri`."""
