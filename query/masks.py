@@ -94,6 +94,9 @@ def _passed(node: Compare, values: list[Any]) -> Mask:
         return _times_passed(node, values)
     if node.type == "json":
         return np.array([compare(node, value) for value in values], dtype=bool)
+    if node.type == "string" and node.op in ("eq", "ne"):  # of keys and ids each row has another
+        same = np.array([value == node.value for value in values], dtype=bool)
+        return same if node.op == "eq" else ~same
     name = _column_name(node)
     return np.array([matches(node, {name: value}) for value in values], dtype=bool)
 
