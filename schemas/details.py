@@ -160,7 +160,8 @@ KINDS: Mapping[str, str] = {
 
 def columns_of(detail: Structured | None) -> dict[str, Any]:
     """The values of `COLUMNS`; None where the form has no such field."""
-    return {name: getattr(detail, name, None) for name in COLUMNS}
+    held = {} if detail is None else vars(detail)
+    return {name: held.get(name) for name in COLUMNS}
 
 
 def dump_detail(detail: Structured | None) -> str | None:

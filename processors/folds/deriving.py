@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from mnemolog.processors.folds.memory_content import fingerprint, new_row
+from mnemolog.processors.folds.memory_content import new_row
 from mnemolog.processors.folds.memory_rows import mark, stamped, tombstone
 from mnemolog.processors.folds.port import Selection, Stamp
 from mnemolog.processors.folds.timelines import in_order
@@ -142,7 +142,7 @@ def _asserted(
     )
     more = {"detail": detail, "occurred_at": moment_of(fact.rank), "kind": "fact", "source": "fact"}
     memory = _as_memory(event, fact.memory_id, str(fact.statement), rests_on, more)
-    return new_row(known, memory, stamp, fingerprint(memory), cause=event, derived=derived)
+    return new_row(known, memory, stamp, event.event_id, cause=event, derived=derived)
 
 
 def _resting_on_more(known: Row, rests_on: list[str], event: Event, stamp: Stamp) -> Row | None:
@@ -189,7 +189,7 @@ def _sum_up(rows: Rows, event: ev.SummaryWritten, stamp: Stamp) -> dict[str, Row
     more = {"occurred_at": happened, "kind": "summary", "source": "summary"}
     memory = _as_memory(event, event.memory_id, event.text, rests_on, more)
     derived = {"timeline": None, "rank": None, "rests_on": rests_on}
-    return {pk: new_row(known, memory, stamp, fingerprint(memory), cause=event, derived=derived)}
+    return {pk: new_row(known, memory, stamp, event.event_id, cause=event, derived=derived)}
 
 
 def _step(rows: Rows, event: ev.FactsAsserted, run: ev.Run, stamp: Stamp) -> dict[str, Row]:

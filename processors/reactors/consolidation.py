@@ -44,7 +44,7 @@ APPLY_SECONDS = 30.0
 LOOK_SECONDS = 10.0
 """A look goes on for so long at most, so that an owner that lost its shard stops."""
 
-_POLL_SECONDS = 0.005
+_POLL_SECONDS = 0.02
 _FIRST_PAUSE_SECONDS = 0.2
 
 logger = logging.getLogger(__name__)

@@ -48,6 +48,12 @@ def test_the_examples_of_recall_run(tmp_path: Path) -> None:
             exec(compile(example, "recall.md", "exec"), names)
 
 
+def test_the_examples_of_consolidation_run(tmp_path: Path) -> None:
+    with mnemolog.open(tmp_path, embedder="hashing") as memory:
+        for example in BLOCK.findall((ROOT / "docs" / "consolidation.md").read_text()):
+            exec(compile(example, "consolidation.md", "exec"), {"memory": memory})
+
+
 def test_the_examples_of_context_and_caches_run(tmp_path: Path) -> None:
     with mnemolog.open(tmp_path, embedder="hashing") as memory:
         for example in BLOCK.findall((ROOT / "docs" / "context-and-caches.md").read_text()):
