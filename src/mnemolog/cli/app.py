@@ -24,6 +24,7 @@ from mnemolog.cli import (
     reading,
     replaying,
     structured,
+    transferring,
     upkeep,
     writing,
 )
@@ -57,6 +58,7 @@ for module in (
     consolidating,
     forgetting,
     replaying,
+    transferring,
 ):
     module.register(app)
 app.add_typer(context.app, name="context")

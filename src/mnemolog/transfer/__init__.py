@@ -1,0 +1,1 @@
+"""Logs in and out of files: all records as they are, or what other libraries exported."""
