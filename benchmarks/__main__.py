@@ -9,7 +9,16 @@ import os
 import subprocess
 import sys
 
-MADE_UP = ("embedding", "embedded", "operations", "recall", "graph", "consolidate", "producer_rates", "pipeline")
+MADE_UP = (
+    "embedding",
+    "embedded",
+    "operations",
+    "recall",
+    "graph",
+    "consolidate",
+    "producer_rates",
+    "pipeline",
+)
 ON_DATA = {"locomo": "MNEMOLOG_LOCOMO", "realmem": "MNEMOLOG_REALMEM"}
 SLOWS_NUMPY = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 

@@ -217,11 +217,12 @@ def test_a_source_that_was_changed_meanwhile_is_neither_used_nor_deleted(open_me
 
 
 def test_one_fact_found_by_many_at_once_is_one(open_memory: OpenMemory) -> None:
-    open_memory().remember("m", id="m")
-    facts = saying(Fact("diet", "vegan", "2026-01-01"))
-    runs = [partial(open_memory().consolidate, extract_facts=facts, older_than_seconds=0) for _ in range(4)]
-    at_once(runs, threads=4)
     mem = open_memory()
+    how: dict[str, Any] = {"older_than_seconds": 0, "after": mem.remember("m", id="m").position}
+    facts = saying(Fact("diet", "vegan", "2026-01-01"))
+    runs = [partial(open_memory().consolidate, extract_facts=facts, **how) for _ in range(4)]
+    at_once(runs, threads=4)
+    mem.consolidate(extract_facts=facts, older_than_seconds=0)
     assert (statements(mem), mem.list().total) == ([("vegan", True)], 2)
 
 
