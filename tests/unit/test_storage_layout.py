@@ -17,6 +17,7 @@ from mnemolog.embedders import HashingEmbedder
 from mnemolog.processors.shards import check_manifest, ensure_live, new_manifest
 from mnemolog.schemas.errors import EmbedderMismatchError, InvalidInputError, ViewError, ViewMissingError
 from mnemolog.storage.layout import Manifest, Views
+from mnemolog.storage.stores import BucketStore, FolderStore, Store
 
 EMBEDDER = HashingEmbedder(8)
 
@@ -118,6 +119,7 @@ def test_readers_under_flips_see_whole_generations_in_their_order(tmp_path: Path
 FLIP_FOR_EVER = """
 import itertools, sys
 from mnemolog.storage.layout import Views
+from mnemolog.storage.stores import BucketStore, FolderStore, Store
 views = Views(sys.argv[1])
 for number in itertools.count():
     views.make_live(f"g{number % 5 + 1:06d}")
@@ -223,3 +225,25 @@ def test_documents_are_plain_json(tmp_path: Path) -> None:
     with_generations(tmp_path, 1)
     assert json.loads((tmp_path / "current.json").read_text()) == {"generation": "g000001"}
     assert json.loads((tmp_path / "g000001" / "manifest.json").read_text())["embedder"] == EMBEDDER.name
+
+
+@pytest.mark.parametrize("kind", ["folder", "bucket"])
+def test_a_folder_of_a_store_is_removed_with_all_below_it_and_nothing_else(tmp_path: Path, kind: str) -> None:
+    if kind == "bucket":
+        pytest.importorskip("obstore")
+    store: Store = FolderStore(tmp_path) if kind == "folder" else BucketStore("memory:///")
+    names = ("g1/a.json", "g1/p00/x", "g1/p00/y/z", "g1/p01/y", "g10/a.json")
+    for name in names:
+        store.write(name, b"1")
+
+    def left() -> list[str]:
+        return [name for name in names if store.read(name) is not None]
+
+    store.remove("g1/p00")
+    assert left() == ["g1/a.json", "g1/p01/y", "g10/a.json"]
+    store.remove("g1/a.json")
+    store.remove("g2")
+    assert left() == ["g1/p01/y", "g10/a.json"]
+    store.remove("g1")
+    assert left() == ["g10/a.json"]
+    assert store.stamp("g1/a.json") is None

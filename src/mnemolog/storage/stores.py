@@ -188,7 +188,7 @@ class BucketStore:
         """See `Store.remove`."""
         try:
             below = [entry["path"] for batch in self._obstore.list(self._store, name) for entry in batch]
-            self._obstore.delete(self._store, [path for path in below if f"{path}/".startswith(f"{name}/")])
+            self._obstore.delete(self._store, below or [name])
         except FileNotFoundError:
             pass
         except self._obstore.exceptions.BaseError as error:
