@@ -343,4 +343,4 @@ def test_extractors_have_names() -> None:
         assert caught.value.field == "extractor"
     for options in ({"every": 0}, {"seconds": -1}, {"batch": 5_000}):
         with pytest.raises(InvalidInputError):
-            consolidating("rules", **options)  # type: ignore[arg-type]
+            consolidating("rules", **options)
