@@ -18,8 +18,8 @@ from mnemolog.storage.arrow import vector_matrix
 
 _HOT_TIMES = ("occurred_at", "touched_at", "expires_at")
 _NOT_KEPT = (
-    "vector", "terms", "history", "origin", "slot", "successor", "_fill", "deleted", "embed_error", "timeline",
-    "rank", "rests_on",
+    "vector", "terms", "history", "origin", "slot", "successor", "_fill", "deleted", "embed_error",
+    "timeline", "rank", "rests_on",
 )  # fmt: skip
 _FIRST_CAPACITY = 64
 _MAX_CHUNKS = 64
