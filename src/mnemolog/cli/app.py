@@ -17,6 +17,7 @@ from mnemolog.cli import (
     context,
     deadletters,
     demo,
+    doctoring,
     forgetting,
     generations,
     graph,
@@ -59,6 +60,7 @@ for module in (
     forgetting,
     replaying,
     transferring,
+    doctoring,
 ):
     module.register(app)
 app.add_typer(context.app, name="context")
