@@ -22,7 +22,7 @@ from mnemolog.storage.table import LanceTable
 if TYPE_CHECKING:
     from mnemolog.schemas.ports import Embedder, Log
 
-BATCH = 2_000
+BATCH = 5_000
 _LOOK_SECONDS = 0.5
 
 OnProgress = Callable[[int, int], None]
