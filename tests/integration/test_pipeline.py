@@ -58,12 +58,16 @@ import io, sys, time
 from mnemolog.producers import MemoryProducer
 kafka, lines = sys.argv[1], open(sys.argv[2], "rb").readlines()
 with MemoryProducer.connect(kafka) as producer:
+    half = len(lines) // 200 * 100
     for start in range(0, len(lines), 100):
+        if start == half:
+            sys.stdin.readline()
         for _ in range(2 if start % 1000 == 0 else 1):
             producer.write_jsonl(io.BytesIO(b"".join(lines[start : start + 100])), strict=True)
         time.sleep(0.05)
 """
-"""Appends a file of events, one chunk of ten twice, as after an acknowledgement that was lost."""
+"""Appends a file of events, one chunk of ten twice, as after an acknowledgement that was lost. Half way
+through it waits for a line, so that what must happen in mid stream does."""
 
 
 @dataclass(frozen=True)
@@ -140,9 +144,9 @@ def share(conversations: Conversations, producer: int) -> list[Envelope]:
 
 
 def start_producer(kafka: str, file: Path, events: Sequence[Envelope]) -> subprocess.Popen[bytes]:
-    """A process that appends `events`, at a pace that leaves time for what must happen in mid stream."""
+    """A process that appends `events`; see `PRODUCE`."""
     file.write_text("".join(f"{event.model_dump_json()}\n" for event in events))
-    return subprocess.Popen([sys.executable, "-c", PRODUCE, kafka, str(file)])
+    return subprocess.Popen([sys.executable, "-c", PRODUCE, kafka, str(file)], stdin=subprocess.PIPE)
 
 
 def applied(views: ViewReader, topic: str) -> dict[int, int]:
@@ -165,9 +169,10 @@ def stream_through(kafka: str, log: Log, home: Path, conversations: Conversation
         ]
         wait_until(lambda: sum(applied(reader, MEMORIES).values()) >= third, "a third", PATIENCE)
         first.kill()
-        assert any(producer.poll() is None for producer in producers), "not in mid stream any more"
         joined = running.enter_context(WorkerProcess(kafka, views, "g", EMBEDDER))
-        assert [producer.wait(PATIENCE) for producer in producers] == [0, 0]
+        for producer in producers:
+            producer.communicate(b"go on\n", PATIENCE)
+        assert [producer.returncode for producer in producers] == [0, 0]
         joined.wait_for("owns mnemolog")
         for topic in FED_TOPICS:
             end = log.end_offsets(topic)
