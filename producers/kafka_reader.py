@@ -20,6 +20,14 @@ MAX_IDLE = 8
 """Consumers kept for later; each has a thread and two connections."""
 
 
+STALL_SECONDS = 5.0
+"""A consumer that gets nothing for so long, where there are records, is given up for a new one."""
+
+
+class _StandsStillError(LogUnavailableError):
+    """There are records, and the consumer gets none."""
+
+
 class KafkaReader:
     """A few consumers, each used by one thread at a time. One that failed is not used again.
 
@@ -36,14 +44,25 @@ class KafkaReader:
     def read(self, topic: str, partition: int, offset: int, limit: int) -> list[StoredRecord]:
         """Up to `limit` records from `offset` on; see `schemas.ports.Log`."""
         target = TopicPartition(topic, partition)
-        with self._cursor(target, offset) as cursor:
-            found = cursor.read(target, offset, limit)
+        found = self._read(target, offset, limit)
         return [
             StoredRecord(
                 Position(topic, partition, one.offset), one.timestamp, one.key, one.value, tuple(one.headers)
             )
             for one in found
         ]
+
+    def _read(self, target: TopicPartition, offset: int, limit: int) -> list[Any]:
+        """What a cursor reads; one that stands still where there are records is replaced by a new one."""
+        give_up, fresh = time.monotonic() + self._settings.timeout_seconds, False
+        while True:
+            try:
+                with self._cursor(target, offset, fresh=fresh) as cursor:
+                    return cursor.read(target, offset, limit)
+            except _StandsStillError:
+                if time.monotonic() >= give_up:
+                    raise
+                fresh = True
 
     def end_offsets(self, topic: str) -> dict[int, int]:
         """Partition → next offset."""
@@ -71,8 +90,11 @@ class KafkaReader:
             cursor.close()
 
     @contextmanager
-    def _cursor(self, target: TopicPartition | None = None, offset: int = 0) -> Iterator[_Cursor]:
-        cursor = self._take(target, offset) or _Cursor(self._settings, self._partitions)
+    def _cursor(
+        self, target: TopicPartition | None = None, offset: int = 0, *, fresh: bool = False
+    ) -> Iterator[_Cursor]:
+        taken = None if fresh else self._take(target, offset)
+        cursor = taken or _Cursor(self._settings, self._partitions)
         try:
             with self._settings.translated():
                 yield cursor
@@ -149,16 +171,18 @@ class _Cursor:
             return []
         self._aim(target, offset)
         found: list[Any] = []
-        deadline = time.monotonic() + self._settings.timeout_seconds
+        patience = min(STALL_SECONDS, self._settings.timeout_seconds)
+        deadline = time.monotonic() + patience
         wait_ms = 0  # drops what was fetched ahead of a seek; kafka-python would sleep over it
         while len(found) < limit and self._next[target] < self._end[target]:
+            before = self._next[target]
             found += self._poll(target, limit - len(found), wait_ms)
             self._next[target] = self.consumer.position(target)
             wait_ms = 500
-            if time.monotonic() > deadline:
-                raise LogUnavailableError(
-                    f"Kafka at {self._settings} gave no records; check the broker, retry"
-                )
+            if self._next[target] > before:
+                deadline = time.monotonic() + patience
+            elif time.monotonic() > deadline:
+                raise _StandsStillError(f"Kafka at {self._settings} gave no records; check the broker, retry")
         return found
 
     def close(self) -> None:

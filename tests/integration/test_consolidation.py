@@ -72,7 +72,7 @@ def test_facts_hold_while_programs_write_and_forget_and_workers_are_killed(
                             thread.join(120)
                         mem.remember_many([f"last {number}" for number in range(5)])
                         mem.forget([f"m{number}" for number in range(0, MEMORIES, 5)])
-                        wait_until(lambda: _consolidated(mem), "all memories to be read")
+                        wait_until(lambda: _consolidated(mem), "all memories to be read", 240)
                         _check(mem)
                         _check_views(broker, views)
             finally:

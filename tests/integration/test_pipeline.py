@@ -171,8 +171,9 @@ def stream_through(kafka: str, log: Log, home: Path, conversations: Conversation
         first.kill()
         joined = running.enter_context(WorkerProcess(kafka, views, "g", EMBEDDER))
         for producer in producers:
-            producer.communicate(b"go on\n", PATIENCE)
-        assert [producer.returncode for producer in producers] == [0, 0]
+            assert producer.stdin is not None
+            producer.stdin.close()
+        assert [producer.wait(PATIENCE) for producer in producers] == [0, 0]
         joined.wait_for("owns mnemolog")
         for topic in FED_TOPICS:
             end = log.end_offsets(topic)
