@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from mnemolog.schemas.ports import Embedder, Log
 
 BATCH = 5_000
-_logger = logging.getLogger(__name__)
 _LOOK_SECONDS = 0.5
 
 OnProgress = Callable[[int, int], None]
@@ -119,21 +117,6 @@ def fold_in_processes(
         ViewError: a process died; what it had committed stays, and the replay can be resumed.
         MnemologError: what a process raised.
     """
-    try:
-        return _fold_all(views, manifest, parts, processes, on_progress)
-    except BrokenProcessPool:
-        _logger.warning("a process of the replay died; going on once more with what it had committed")
-    try:
-        return _fold_all(views, manifest, parts, processes, on_progress)
-    except BrokenProcessPool as error:
-        raise ViewError(
-            "a process of the replay died, perhaps for lack of memory; go on with: mnemolog replay --resume"
-        ) from error
-
-
-def _fold_all(
-    views: Views, manifest: Manifest, parts: Sequence[Part], processes: Processes, on_progress: OnProgress
-) -> Done:
     total = sum(part.end for part in parts)
     longest_first = sorted(parts, key=lambda part: -part.end)
     started = time.monotonic()
@@ -151,6 +134,11 @@ def _fold_all(
                     one.result()
                 if time.monotonic() - started > _LOOK_SECONDS:
                     on_progress(sum(_progress(views, manifest, part) for part in parts), total)
+        except BrokenProcessPool as error:
+            raise ViewError(
+                "a process of the replay died, perhaps for lack of memory; "
+                "go on with: mnemolog replay --resume"
+            ) from error
         finally:
             for one in waiting:
                 one.cancel()

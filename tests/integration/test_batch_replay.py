@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -49,7 +48,8 @@ def log_of(home: Path) -> EmbeddedLog:
 
 
 def processes(home: Path, count: int = 2) -> Processes:
-    return Processes(count, partial(log_of, home), partial(resolve, MODEL))
+    """What the processes make must be importable there, where no test is."""
+    return Processes(count, partial(EmbeddedLog, home / "log.sqlite"), partial(resolve, MODEL))
 
 
 def test_parts_folded_in_processes_give_the_live_views(tmp_path: Path) -> None:
@@ -76,16 +76,10 @@ def test_a_process_that_dies_is_an_error_that_says_what_to_run(tmp_path: Path) -
     views = Views(tmp_path / "views")
     manifest = views.add(new_manifest(1, resolve(MODEL)))
     parts = [Part(FED_TOPICS[0], 0, 5)]
-    dying = Processes(2, die, partial(resolve, MODEL))
+    dying = Processes(2, partial(os._exit, 1), partial(resolve, MODEL))
     with pytest.raises(ViewError, match="--resume"):
         fold_in_processes(views, manifest, parts, dying, lambda *_: None)
     assert not views.is_complete(manifest.generation)
-
-
-def die() -> EmbeddedLog:
-    """Stands for a process that the system ends."""
-    os.kill(os.getpid(), signal.SIGKILL)
-    raise AssertionError
 
 
 REPLAY = """
