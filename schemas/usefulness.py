@@ -7,3 +7,6 @@ FEATURE_SET = "1"
 
 PRIOR = 8.0
 """The weight of log relevance, the first feature, before anything was learned; that of every other is 0."""
+
+ANY = "*"
+"""The shape that every memory has: its link is the base rate of a query type."""

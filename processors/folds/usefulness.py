@@ -24,9 +24,7 @@ from mnemolog.schemas.rows import (
     model_pk,
     shown_pk,
 )
-
-ANY = "*"
-"""The shape that every memory has: its link is the base rate of a query type."""
+from mnemolog.schemas.usefulness import ANY
 
 _SCALE = 1_000
 _KEPT = frozenset({"pk", "namespace", "id", "memory_pk"})

@@ -15,7 +15,7 @@ import numpy as np
 from mnemolog.query.scoring.formulas import Floats
 from mnemolog.query.scoring.relevance import Texts
 from mnemolog.query.scoring.sequence import Flags, Integers
-from mnemolog.schemas.usefulness import PRIOR
+from mnemolog.schemas.usefulness import ANY, PRIOR
 
 TERMS = (
     "keyword",
@@ -94,9 +94,6 @@ SHAPES = {
     "question": "asks",
 }
 """The shapes of a memory that links know, each with yes and no: what its text has."""
-
-ANY = "*"
-"""The shape that every memory has."""
 
 
 @dataclass(frozen=True, slots=True)
