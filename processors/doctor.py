@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from mnemolog.processors.folds.port import is_projection
 from mnemolog.processors.shards import VIEWS, new_manifest
 from mnemolog.schemas.errors import ViewMissingError
 from mnemolog.schemas.rows import META_NAMESPACE
@@ -48,7 +49,9 @@ def examine(log: Log, views: Views) -> list[Finding]:
         tables = {view.name: _table(views, live, view.name, view.topic, partition) for view in VIEWS}
         for view in VIEWS:
             place = f"{live.generation}/p{partition:02d}/{view.name}"
-            found += _of_table(tables[view.name], place, ends[view.topic].get(partition, 0), live)
+            if not is_projection(view):
+                found += _of_offset(tables[view.name], place, ends[view.topic].get(partition, 0))
+            found += _of_rows(tables[view.name], place, live)
         found += _of_edges(tables["memories"], tables["edges"], f"{live.generation}/p{partition:02d}/edges")
     return found
 
@@ -70,7 +73,7 @@ def _of_generations(views: Views, live: Manifest) -> Iterator[Finding]:
             yield Finding("notice", name, "left by a replay that was interrupted", remedy)
 
 
-def _of_table(table: LanceTable | None, place: str, end: int, live: Manifest) -> Iterator[Finding]:
+def _of_offset(table: LanceTable | None, place: str, end: int) -> Iterator[Finding]:
     applied = 0 if table is None else table.applied()
     if applied > end:
         what = f"has applied {applied} offsets, and the log has {end}: it is of another log, or lost its end"
@@ -78,6 +81,9 @@ def _of_table(table: LanceTable | None, place: str, end: int, live: Manifest) ->
     elif applied < end:
         what = f"has yet to apply {end - applied} of {end} offsets"
         yield Finding("notice", place, what, "run a worker, or open the memory")
+
+
+def _of_rows(table: LanceTable | None, place: str, live: Manifest) -> Iterator[Finding]:
     if table is None:
         return
     keys = table.where(_ROWS, ["pk"]).column("pk")
@@ -91,9 +97,16 @@ def _of_table(table: LanceTable | None, place: str, end: int, live: Manifest) ->
 
 
 def _of_edges(memories: LanceTable | None, edges: LanceTable | None, place: str) -> Iterator[Finding]:
+    """Edges are written before their memories: only those that the memories have come up to are compared."""
     if memories is None or edges is None:
         return
-    known = set(memories.where(_ROWS, ["pk"]).column("pk").to_pylist())
-    strange = set(edges.where(_ROWS, ["pk"]).column("pk").to_pylist()) - known
-    if strange:
-        yield Finding("problem", place, f"{len(strange)} rows are of no memory", "mnemolog replay")
+    applied = memories.applied()
+    connected, known, stated = _keys(memories, "connected"), _keys(memories), _keys(edges)
+    if missing := len(connected - stated):
+        yield Finding("problem", place, f"the edges of {missing} memories are missing", "mnemolog replay")
+    if strange := len(_keys(edges, f"_off < {applied}") - known):
+        yield Finding("problem", place, f"{strange} rows are of no memory", "mnemolog replay")
+
+
+def _keys(table: LanceTable, condition: str = "true") -> set[str]:
+    return set(table.where(f"{_ROWS} AND {condition}", ["pk"]).column("pk").to_pylist())

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from mnemolog.processors.digest import Digest, digest_rows
-from mnemolog.processors.folds.port import View
+from mnemolog.processors.folds.port import View, is_projection
 from mnemolog.processors.shards import VIEWS
 from mnemolog.schemas.errors import ViewMissingError
 from mnemolog.schemas.rows import Row
@@ -49,7 +49,8 @@ def read_contents(views: Views, generation: str) -> Contents:
     for view in VIEWS:
         tables = dict(_tables(views, generation, view, partitions))
         digests[view.name] = digest_rows(_rows(tables))
-        applied |= {(view.name, partition): table.applied() for partition, table in tables.items()}
+        if not is_projection(view):
+            applied |= {(view.name, partition): table.applied() for partition, table in tables.items()}
     return Contents(digests, applied)
 
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from mnemolog.processors.embedding import GivesVectors
 from mnemolog.processors.folds.port import Fold, Selection, Stamp, View, is_projection
-from mnemolog.processors.projecting import follow
 from mnemolog.processors.working_set import WorkingSet
 from mnemolog.schemas.codec import decode
 from mnemolog.schemas.errors import MnemologError, ViewError
@@ -39,6 +38,16 @@ OnRejected = Callable[[Sequence[Rejected]], None]
 """Takes rejected records and returns once they are kept; only then is their offset counted as applied."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """What records from offset `first` on up to offset `through` hold."""
+
+    first: int
+    through: int
+    decoded: Sequence[Decoded]
+    unreadable: Sequence[Rejected]
+
+
 class ShardWriter:
     """Writes the views of one partition. Safe to call from several threads; the process must be the owner.
 
@@ -54,7 +63,6 @@ class ShardWriter:
         on_rejected: OnRejected,
         lock: AbstractContextManager[object] | None = None,
     ) -> None:
-        self._views = tuple(views)
         self._folds = [(view, table) for view, table in views if not is_projection(view)]
         self._projections = [(view, table) for view, table in views if is_projection(view)]
         self._embedder = embedder
@@ -66,11 +74,11 @@ class ShardWriter:
     @property
     def topics(self) -> frozenset[str]:
         """The topics that feed these views."""
-        return frozenset(view.topic for view, _ in self._views)
+        return frozenset(fold.topic for fold, _ in self._folds)
 
     def next_offset(self, topic: str) -> int:
         """The first offset of `topic` that some view still needs."""
-        return min(table.applied() for view, table in self._views if view.topic == topic)
+        return min(table.applied() for fold, table in self._folds if fold.topic == topic)
 
     def apply(self, topic: str, records: Sequence[StoredRecord], since: int | None = None) -> None:
         """Fold `records`, which follow each other in the partition, into the views of `topic`.
@@ -85,43 +93,53 @@ class ShardWriter:
         if not records:
             return
         with self._lock:
-            decoded, rejected = decode_all(records)
-            first = records[0].position.offset if since is None else since
-            through = records[-1].position.offset
+            decoded, unreadable = decode_all(records)
+            batch = _Batch(
+                records[0].position.offset if since is None else since,
+                records[-1].position.offset,
+                decoded,
+                unreadable,
+            )
             for fold, table in self._folds:
                 if fold.topic == topic:
-                    start = table.applied()
-                    changed = self._apply(fold, table, decoded, rejected, start, first, through)
-                    self._project(fold, table, changed, start, max(start, through + 1))
+                    while not self._apply(fold, table, batch):
+                        pass
 
-    def _project(self, fold: Fold, base: ViewTable, changed: Sequence[Row], start: int, end: int) -> None:
-        for projection, table in self._projections:
-            if projection.base == fold.name:
-                follow(projection, table, base, changed, start, end)
+    def _apply(self, fold: Fold, table: ViewTable, batch: _Batch) -> bool:
+        """Apply what is not applied yet.
 
-    def _apply(
-        self,
-        fold: Fold,
-        table: ViewTable,
-        decoded: Sequence[Decoded],
-        unreadable: Sequence[Rejected],
-        start: int,
-        first: int,
-        through: int,
-    ) -> Sequence[Row]:
-        if start > through:
-            return ()
-        _check_no_gap(fold, start, first)
-        fresh = [pair for pair in decoded if pair[0].position.offset >= start]
-        rows, failed = fold_batch(fold, table, fresh)
-        rejected = [*(bad for bad in unreadable if bad.record.position.offset >= start), *failed]
+        False if another writer moved the view meanwhile: what was read of it may be of two states, so it has
+        to be done again.
+        """
+        start = table.applied()
+        if start > batch.through:
+            return True
+        _check_no_gap(fold, start, batch.first)
+        fresh = [pair for pair in batch.decoded if pair[0].position.offset >= start]
+        changed, failed = fold_batch(fold, table, fresh)
+        rows = self._embedded(changed)
+        if table.applied() != start:
+            return False
+        rejected = [*(bad for bad in batch.unreadable if bad.record.position.offset >= start), *failed]
         if rejected:
             self._on_rejected(rejected)
-        embedded = self._embedded(rows)
-        table.commit(embedded, through)
-        if self._embedder is not None and any(lacks_vector(row) for row in embedded):
+        self._project(fold, rows, batch.through)
+        table.commit(rows, batch.through)
+        if self._embedder is not None and any(lacks_vector(row) for row in rows):
             self.lacks_vectors = True
-        return embedded
+        return True
+
+    def _project(self, fold: Fold, rows: Sequence[Row], through: int) -> None:
+        """Write what follows from `rows` before they are written themselves.
+
+        So where the base table has applied something, its projections have too, whoever wrote it and whenever
+        they died; and a batch that changes nothing in them costs no commit.
+        """
+        for projection, table in self._projections:
+            if projection.base == fold.name:
+                projected = [row for row in map(projection.row, rows) if row is not None]
+                if projected:
+                    table.commit(projected, through)
 
     def _embedded(self, rows: Sequence[Row]) -> Sequence[Row]:
         if self._embedder is None:

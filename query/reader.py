@@ -16,7 +16,7 @@ from mnemolog.query.namespace_cache import NamespaceCache
 from mnemolog.schemas.errors import ViewError, ViewMissingError
 from mnemolog.schemas.evictions import eviction_counts, evictions_pk
 from mnemolog.schemas.namespaces import Namespace, encode_namespace
-from mnemolog.schemas.rows import TABLES, Row, memory_pk
+from mnemolog.schemas.rows import PROJECTED, TABLES, Row, memory_pk
 from mnemolog.schemas.topics import partition_of
 from mnemolog.storage.arrow import from_arrow
 from mnemolog.storage.layout import Manifest, Views
@@ -78,6 +78,7 @@ class ViewReader:
             return all(
                 table.applied() <= self._applied(live, name, partition)
                 for (_, partition, name), table in seen.items()
+                if name not in PROJECTED
             )
         except ViewError:
             return True  # the old one is gone
@@ -125,7 +126,7 @@ class ViewReader:
             manifest = self.manifest()
         except ViewMissingError:
             return 0
-        fed = [name for name, source in TABLES.items() if source == topic]
+        fed = [name for name, source in TABLES.items() if source == topic and name not in PROJECTED]
         return min((self._applied(manifest, name, partition) for name in fed), default=0)
 
     def _applied(self, manifest: Manifest, name: str, partition: int) -> int:

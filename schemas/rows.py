@@ -192,6 +192,10 @@ TABLES: Mapping[str, str] = {
 }
 """Table → the one topic that feeds it."""
 
+PROJECTED = frozenset({"edges"})
+"""Tables written before the one that they follow: what is applied there is applied in them, whatever offset
+they name themselves."""
+
 
 def memories_schema(dim: int | None) -> pa.Schema:
     """Columns of the memories view; `vector` (float32 [dim]) only where there is an embedder."""

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any
 
 from mnemolog.processors.embedding import RowEmbedder
+from mnemolog.processors.folds.port import is_projection
 from mnemolog.processors.materialize import Rejected, ShardWriter
 from mnemolog.processors.shards import FED_TOPICS, VIEWS, open_tables
 from mnemolog.schemas.errors import ViewError
@@ -133,6 +134,7 @@ def caught_up(log: Log, views: Path) -> bool:
             table.applied() == log.end_offsets(fold.topic)[number]
             for number in range(manifest.partitions)
             for fold, table in open_tables(root, manifest, number)
+            if not is_projection(fold)
         )
     except ViewError:
         return False

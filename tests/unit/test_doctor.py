@@ -72,6 +72,13 @@ def test_rows_that_are_there_twice_or_of_no_memory_are_problems(cli: CommandLine
     assert findings(cli, 0) == []
 
 
+def test_edges_that_are_missing_are_a_problem(cli: CommandLine) -> None:
+    table(cli, "edges").lance.delete("kind = 'fact'")
+    assert findings(cli, 1) == ["the edges of 1 memories are missing"]
+    cli.ok("replay")
+    assert findings(cli, 0) == []
+
+
 def test_what_lacks_its_vector_and_what_a_replay_left_are_notices(cli: CommandLine) -> None:
     views = Views(cli.home / "views")
     table(cli, "memories").lance.update(where="id = 'm1'", values_sql={"vector": "NULL"})

@@ -4,6 +4,8 @@ one view."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import product
 
 import pytest
 from hypothesis import event, given
@@ -16,6 +18,8 @@ from mnemolog.schemas import events as ev
 from mnemolog.schemas.errors import ViewError
 from mnemolog.schemas.records import StoredRecord
 from mnemolog.schemas.topics import MEMORIES
+
+NOON = START.replace(hour=12)
 
 
 def batches(records: Sequence[StoredRecord], data: st.DataObject) -> Iterator[Sequence[StoredRecord]]:
@@ -113,6 +117,55 @@ def test_two_writers_that_both_believe_they_own_the_shard_do_no_harm(
     assert shard.snapshot() == one_by_one(steps).snapshot()
 
 
+@examples(150)
+@given(steps=histories(20), data=st.data())
+def test_a_writer_that_works_in_the_midst_of_another_ones_batch_does_no_harm(
+    steps: list[Step], data: st.DataObject
+) -> None:
+    """F19: between any two looks at a table, or before a commit. It may die there with its work half done."""
+    shard = Shard()
+    for topic, records in to_stored(steps).items():
+        while (done := shard.applied(topic)) < len(records):
+            shard.meanwhile = [
+                (data.draw(st.integers(0, 8), label="touches"), partial(_work, shard, topic, records, data))
+                for _ in range(data.draw(st.integers(0, 2), label="others"))
+            ]
+            end = data.draw(st.integers(done + 1, len(records)), label="to")
+            shard.writer().apply(topic, records[done:end])
+            shard.meanwhile = []
+    expected = one_by_one(steps)
+    assert shard.snapshot() == expected.snapshot()
+    assert set(shard.deadletters) == set(expected.deadletters)
+
+
+def _work(shard: Shard, topic: str, records: Sequence[StoredRecord], data: st.DataObject) -> None:
+    done = shard.applied(topic)
+    start = max(0, done - data.draw(st.integers(0, 2), label="from before what is applied"))
+    end = min(len(records), done + data.draw(st.integers(0, len(records)), label="to after it"))
+    steps_left = data.draw(st.integers(0, 4), label="steps until it dies")
+    shard.crashing_after(steps_left, partial(shard.writer().apply, topic, records[start:end]))
+
+
+def test_no_moment_for_another_writer_to_come_and_die_is_a_bad_one() -> None:
+    """F19: what it had written of the memories when it died is in the edges too, whoever writes them."""
+    fields = {"event_id": "e", "namespace": ("a",), "occurred_at": NOON, "key": "k", "sources": ("s",)}
+    steps: list[Step] = [
+        ev.MemoryRemembered(
+            **fields | {"event_id": f"e{at}", "memory_id": f"m{at % 2}", "text": f"text {at}"}
+        )
+        for at in range(4)
+    ]
+    records, expected = to_stored(steps)[MEMORIES], one_by_one(steps).snapshot()
+    for touches, steps_left, mine, others in product(range(12), range(6), range(1, 5), range(1, 5)):
+        shard = Shard()
+        work = partial(shard.writer().apply, MEMORIES, records[:others])
+        shard.meanwhile = [(touches, partial(shard.crashing_after, steps_left, work))]
+        shard.writer().apply(MEMORIES, records[:mine])
+        shard.meanwhile = []
+        shard.writer().apply(MEMORIES, records)
+        assert shard.snapshot() == expected, (touches, steps_left, mine, others)
+
+
 def test_a_gap_is_an_error_and_changes_nothing() -> None:
     """K8: records that were never applied must not be skipped in silence."""
     steps: list[Step] = [
@@ -143,9 +196,6 @@ def test_an_event_that_comes_again_later_changes_nothing(steps: list[Step], data
             doubled.insert(place, step)
             plain.insert(place, filler(step))
     assert one_by_one(doubled).snapshot() == one_by_one(plain).snapshot()
-
-
-NOON = START.replace(hour=12)
 
 
 def _event(kind: type[ev.EventT], number: int, **fields: object) -> ev.EventT:
