@@ -15,7 +15,7 @@ from mnemolog.producers.feedback import FeedbackCommands
 from mnemolog.producers.ids import derived_id, new_id
 from mnemolog.producers.structured import StructuredCommands
 from mnemolog.schemas import events as ev
-from mnemolog.schemas.checks import check_string
+from mnemolog.schemas.checks import check_bool, check_string
 from mnemolog.schemas.details import Structured, render
 from mnemolog.schemas.errors import InvalidInputError
 from mnemolog.schemas.namespaces import Namespace, encode_namespace, make_namespace
@@ -100,7 +100,7 @@ class Commands(StructuredCommands, FeedbackCommands):
         return build_event(
             ev.MemoryRemembered,
             **self._envelope(event_id, occurred_at, agent_id, thread_id),
-            memory_id=self._memory_id(id, text, key, dedupe),
+            memory_id=self._memory_id(id, text, key, check_bool("dedupe", dedupe)),
             text=text,
             kind=kind,
             importance=importance,

@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, with_config
 from typing_extensions import TypedDict
 
 from mnemolog.schemas.envelope import Envelope
-from mnemolog.schemas.fields import Identifier, Label, Timestamp
+from mnemolog.schemas.fields import Identifier, Label, Timestamp, a_number
 from mnemolog.schemas.namespaces import Namespace, encode_namespace
 
 Tier: TypeAlias = Literal["context", "llm", "tool", "session", "policy"]
@@ -70,7 +70,7 @@ def _text_bytes(text: Any) -> int:
 
 
 Value = Annotated[JsonValue, BeforeValidator(check_value)]
-Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Seconds = Annotated[float, BeforeValidator(a_number), Field(gt=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0)]
 
 

@@ -122,9 +122,14 @@ def _unique(values: tuple[str, ...]) -> tuple[str, ...]:
     return values if len(set(values)) == len(values) else tuple(dict.fromkeys(values))
 
 
-def _no_bool(value: Any) -> Any:
-    if isinstance(value, bool):
-        raise ValueError("give a number, not a bool")  # noqa: TRY004 pydantic wants ValueError
+def a_number(value: Any) -> Any:
+    """`value`, unless it only looks like a number.
+
+    Raises:
+        ValueError: it is a bool or a text.
+    """
+    if isinstance(value, bool | str | bytes):
+        raise ValueError(f"give a number, not {value!r:.80}")  # noqa: TRY004 pydantic wants ValueError
     return value
 
 
@@ -142,9 +147,10 @@ Entity = Annotated[
 ]
 Reason = Annotated[str, StringConstraints(strict=True, max_length=2_000)]
 Timestamp = Annotated[datetime, AfterValidator(as_utc)]
-Importance = Annotated[float, BeforeValidator(_no_bool), Field(ge=0, le=1, allow_inf_nan=False)]
-Rating = Annotated[float, BeforeValidator(_no_bool), Field(ge=0, le=1, allow_inf_nan=False)]
-Finite = Annotated[float, BeforeValidator(_no_bool), Field(allow_inf_nan=False)]
+Importance = Annotated[float, BeforeValidator(a_number), Field(ge=0, le=1, allow_inf_nan=False)]
+Rating = Annotated[float, BeforeValidator(a_number), Field(ge=0, le=1, allow_inf_nan=False)]
+Finite = Annotated[float, BeforeValidator(a_number), Field(allow_inf_nan=False)]
+Flag = Annotated[bool, Strict()]
 NamespaceField = Annotated[
     tuple[str, ...], BeforeValidator(_no_single_string), AfterValidator(make_namespace)
 ]

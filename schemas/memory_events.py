@@ -12,6 +12,7 @@ from typing_extensions import TypedDict
 from mnemolog.schemas.details import Detail
 from mnemolog.schemas.envelope import Envelope
 from mnemolog.schemas.fields import (
+    Flag,
     Identifier,
     Ids,
     Importance,
@@ -44,9 +45,9 @@ class MemoryRemembered(Envelope):
     author: Label | None = None
     source: Label | None = None
     metadata: Metadata = Field(default_factory=dict)
-    pinned: bool = False
+    pinned: Flag = False
     expires_at: Timestamp | None = None
-    touch: bool = False
+    touch: Flag = False
     detail: Detail | None = Field(default=None, exclude_if=not_)
     valid_from: Timestamp | None = Field(default=None, exclude_if=not_)
     valid_to: Timestamp | None = Field(default=None, exclude_if=not_)
@@ -76,7 +77,7 @@ class MemoryChanges(TypedDict, total=False):
     author: Label | None
     source: Label | None
     metadata: Metadata
-    pinned: bool
+    pinned: Flag
     expires_at: Timestamp | None
     detail: Detail | None
     valid_from: Timestamp | None

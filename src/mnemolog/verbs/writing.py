@@ -50,7 +50,8 @@ class Writing(Handle):
         Raises:
             NotFoundError: there is no such memory in this namespace.
         """
-        known, event = self._require(id), self._commands.update(id, **changes)
+        event = self._commands.update(id, **changes)
+        known = self._require(id)
         self._check_references([event])
         _check_validity(known, event.changes)
         return Receipt(id, self._session.append([event])[0])
