@@ -44,6 +44,7 @@ LOCOMO = "MNEMOLOG_LOCOMO"
 PARTITIONS = 4
 EMBEDDER = "hashing:32"
 START = datetime(2024, 1, 1, tzinfo=UTC)
+NOW = START + timedelta(days=100)
 SIZES = (419, 369, 663, 629, 680, 675, 689, 681, 509, 568)
 WORDS = [
     "".join(parts)
@@ -189,13 +190,14 @@ def owned_now(worker: WorkerProcess) -> bool:
 
 
 def replayed(log: KafkaLog, home: Path) -> tuple[Views, ReplayReport]:
-    """The same log, record by record and offset by offset, as an embedded one, and replayed."""
-    with EmbeddedLog(home / "copy.sqlite", partitions=PARTITIONS) as copy:
+    """The same log, record by record and offset by offset, as an embedded one in `home`, and replayed."""
+    home.mkdir()
+    with EmbeddedLog(home / "log.sqlite", partitions=PARTITIONS) as copy:
         for topic in FED_TOPICS:
             for number, end in log.end_offsets(topic).items():
                 copy.append(list(records_of(log, topic, number, end)))
             assert copy.end_offsets(topic) == log.end_offsets(topic)
-        views = Views(home / "replayed")
+        views = Views(home / "views")
         return views, replay(copy, views, resolve(EMBEDDER))
 
 
@@ -244,6 +246,22 @@ def times_recalled(memory: mnemolog.Memory, turn: Turn) -> int:
     return ids[turn.id]
 
 
+def check_order(kafka: str, views: Path, folder: Path, talk: str, turns: Sequence[Turn]) -> None:
+    """A question has the same answer from the views of Kafka and from the embedded ones, to the last bit."""
+    namespace = ("dialog", talk)
+    with (
+        mnemolog.connect(kafka, views, namespace, embedder=EMBEDDER) as streamed,
+        mnemolog.open(folder, namespace, embedder=EMBEDDER) as embedded,
+    ):
+        for turn in turns[::40]:
+            question = f"What did {turn.author} say of {' '.join(turn.text.split()[-3:])}?"
+            found = [
+                [(hit.memory.id, hit.score, hit.factors) for hit in memory.recall(question, k=50, now=NOW)]
+                for memory in (streamed, embedded)
+            ]
+            assert found[0] == found[1] and found[0], question
+
+
 def check_rows_are_not_trivial(found: Shards) -> None:
     """All four partitions hold rows; some are forgotten, some replaced, some were used."""
     memories = [row for (table, _), rows in found.items() if table == "memories" for row in rows.values()]
@@ -264,13 +282,14 @@ def test_a_worker_dies_in_mid_stream_and_every_turn_is_there_once(
     create_topics(kafka, partitions=PARTITIONS)
     with KafkaLog(kafka) as log:
         views = stream_through(kafka, log, tmp_path, conversations)
-        embedded, report = replayed(log, tmp_path)
+        embedded, report = replayed(log, tmp_path / "embedded")
     found = live(views)
     check_rows_are_not_trivial(found)
     assert report.rejected == 0
-    assert differing(found, live(tmp_path / "replayed")) == []
+    assert differing(found, live(tmp_path / "embedded" / "views")) == []
     streamed = Views(views)
     contents = read_contents(streamed, streamed.current().generation)
     assert contents.differing(read_contents(embedded, report.manifest.generation)) == []
     for talk, turns in conversations.items():
         check_every_turn_is_there_once(kafka, views, talk, turns)
+        check_order(kafka, views, tmp_path / "embedded", talk, turns)
