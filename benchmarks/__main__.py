@@ -18,6 +18,7 @@ MADE_UP = (
     "consolidate",
     "producer_rates",
     "pipeline",
+    "per_core",
 )
 ON_DATA = {"locomo": "MNEMOLOG_LOCOMO", "realmem": "MNEMOLOG_REALMEM"}
 SLOWS_NUMPY = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")

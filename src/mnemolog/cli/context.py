@@ -9,8 +9,9 @@ import typer
 
 from mnemolog.cli.options import Target, command
 from mnemolog.cli.output import note, print_json, print_json_lines, print_table, say
-from mnemolog.cli.session import open_log, open_memory
+from mnemolog.cli.session import open_memory
 from mnemolog.cli.values import parse_value, read_text
+from mnemolog.cli.writing import append_event
 from mnemolog.schemas.errors import NotFoundError
 
 if TYPE_CHECKING:
@@ -42,13 +43,11 @@ def set_(
     """Let a key hold a value, in place of any that it held."""
     from mnemolog.producers.commands import Commands
     from mnemolog.producers.context_commands import Address, ContextCommands
-    from mnemolog.schemas.codec import encode
 
     text = read_text(value)
     held: Any = text if string else parse_value("VALUE", text)
     event = ContextCommands(Commands(target.namespace)).set(Address("context", agent, thread, key), held, ttl)
-    with open_log(target, create=True) as log:
-        at = log.append(encode(event))[0]
+    at = append_event(target, event, create=True)
     if target.json:
         print_json({"id": key, "position": at})
     else:

@@ -14,6 +14,7 @@ from mnemolog.cli.options import Target, command
 from mnemolog.cli.output import note, print_json, say
 from mnemolog.cli.progress import Advance, progress
 from mnemolog.cli.session import open_log, open_memory
+from mnemolog.cli.values import parse_redaction
 
 if TYPE_CHECKING:
     from mnemolog.producers.reports import IngestReport
@@ -48,11 +49,13 @@ def ingest(
 def _load(target: Target, file: str, strict: bool) -> IngestReport:
     from mnemolog.producers.commands import Commands
     from mnemolog.producers.memory_producer import MemoryProducer
+    from mnemolog.producers.redaction import make_redactor
 
     source = sys.stdin.buffer if file == "-" else Path(file)
     shown = progress("loading", shown=not target.json)
     with open_log(target, create=True) as log, shown as advance:
-        producer = MemoryProducer(log, Commands(target.namespace))
+        redactor = make_redactor(parse_redaction(target.redact))
+        producer = MemoryProducer(log, Commands(target.namespace), redactor)
         return producer.write_jsonl(source, strict=strict, on_progress=_lines(advance))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
@@ -22,7 +22,7 @@ class Target:
     """Which memory a command works on, and how: embedded in the folder `path`, or else over `kafka`.
 
     `typed_path` says that it was named on the command line. `embedder` is None where none was.
-    `timeout` bounds every wait for brokers and for the views, in seconds.
+    `timeout` bounds every wait for brokers and for the views, in seconds. `redact` is as it was typed.
     """
 
     path: Path | None
@@ -32,6 +32,7 @@ class Target:
     namespace: Namespace
     embedder: str | None
     timeout: float
+    redact: Sequence[str]
     json: bool
 
 
@@ -78,6 +79,14 @@ _TIMEOUT: TypeAlias = Annotated[
         help="How long to wait for Kafka, and for views that stand still.",
     ),
 ]
+_REDACT: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="SPEC",
+        envvar="MNEMOLOG_REDACT",
+        help="Keep out of what is written: secrets, or KIND=REGEX; repeatable.",
+    ),
+]
 _JSON: TypeAlias = Annotated[
     bool, typer.Option("--json", envvar="MNEMOLOG_JSON", help="Print JSON, errors too.")
 ]
@@ -89,6 +98,7 @@ _OPTIONS: tuple[tuple[str, Any, Any], ...] = (
     ("namespace", _NAMESPACE, "default"),
     ("embedder", _EMBEDDER, None),
     ("timeout", _TIMEOUT, DEFAULT_TIMEOUT_SECONDS),
+    ("redact", _REDACT, None),
     ("json", _JSON, False),
 )
 
@@ -137,7 +147,12 @@ def _target(context: typer.Context, **shared: Any) -> Target:
     path, kafka = _choose(shared["path"], shared["kafka"], was_typed)
     if kafka is None and was_typed("views"):
         raise UsageError("--views goes with --kafka; an embedded memory has them in its folder", context)
-    chosen = {"path": path, "kafka": kafka, "namespace": decode_namespace(shared["namespace"])}
+    chosen = {
+        "path": path,
+        "kafka": kafka,
+        "namespace": decode_namespace(shared["namespace"]),
+        "redact": shared["redact"] or (),
+    }
     return Target(**{**shared, **chosen}, typed_path=path is not None and was_typed("path"))
 
 

@@ -11,6 +11,7 @@ from mnemolog.cli.following import follow
 from mnemolog.cli.options import Target
 from mnemolog.cli.quiet_logging import log_in_one_line
 from mnemolog.cli.shell import UsageError
+from mnemolog.cli.values import parse_redaction
 from mnemolog.schemas.errors import InvalidInputError, ViewMissingError
 from mnemolog.schemas.namespaces import encode_namespace
 from mnemolog.schemas.positions import Position
@@ -110,7 +111,12 @@ def _connect(target: Target) -> Memory:
     root = views_root(target)
     embedder = choose_embedder(target)
     return connect(
-        target.kafka or "", root, target.namespace, embedder=embedder or "none", wait_seconds=target.timeout
+        target.kafka or "",
+        root,
+        target.namespace,
+        embedder=embedder or "none",
+        wait_seconds=target.timeout,
+        redact=parse_redaction(target.redact),
     )
 
 
@@ -119,7 +125,13 @@ def _open(target: Target, path: Path, *, create: bool) -> Memory:
 
     home = path if create else _existing(path)
     embedder = choose_embedder(target)
-    return open_embedded(home, target.namespace, embedder=embedder or "none", wait_seconds=target.timeout)
+    return open_embedded(
+        home,
+        target.namespace,
+        embedder=embedder or "none",
+        wait_seconds=target.timeout,
+        redact=parse_redaction(target.redact),
+    )
 
 
 def _ends(memory: Memory, path: Path) -> list[Position]:

@@ -14,6 +14,7 @@ from mnemolog.cli.options import Target, command
 from mnemolog.cli.output import note, print_json, say
 from mnemolog.cli.progress import progress
 from mnemolog.cli.session import open_log
+from mnemolog.cli.values import parse_redaction
 from mnemolog.schemas.namespaces import decode_namespace
 
 _SPOOLED_BYTES = 16 * 1024 * 1024
@@ -54,7 +55,8 @@ def import_(
 ) -> int:
     """Append what a file holds to the log. Importing it twice changes nothing.
 
-    With --from, memories go into namespaces below --namespace: mem0's by user, LangGraph's by their own.
+    With --from, memories go into namespaces below --namespace: mem0's by user, LangGraph's by their own. An
+    export of ours is taken as it is, byte for byte: --redact has no part in it.
     """
     if source is not None:
         return _import_foreign(target, file, source)
@@ -69,6 +71,7 @@ def import_(
 def _import_foreign(target: Target, file: Path, source: str) -> int:
     from mnemolog.producers.commands import Commands
     from mnemolog.producers.memory_producer import MemoryProducer
+    from mnemolog.producers.redaction import make_redactor
     from mnemolog.transfer.foreign import foreign_lines
 
     with tempfile.SpooledTemporaryFile(_SPOOLED_BYTES) as lines:
@@ -76,7 +79,8 @@ def _import_foreign(target: Target, file: Path, source: str) -> int:
             lines.write(json.dumps(fields).encode() + b"\n")
         lines.seek(0)
         with open_log(target, create=True) as log:
-            report = MemoryProducer(log, Commands(target.namespace)).write_jsonl(lines)
+            redactor = make_redactor(parse_redaction(target.redact))
+            report = MemoryProducer(log, Commands(target.namespace), redactor).write_jsonl(lines)
     for error in report.errors[:_SHOWN_ERRORS]:
         note(str(error))
     _print_imported(target, report.written, report.failed)

@@ -21,6 +21,26 @@ def read_text(text: str) -> str:
         raise InvalidInputError(f"stdin is not {error.encoding}: {error.reason}", field="text") from None
 
 
+def parse_redaction(typed: Sequence[str]) -> str | dict[str, str] | None:
+    """What `--redact` names, as the library takes it: "secrets", or patterns by kind.
+
+    Raises:
+        InvalidInputError: it is neither, or both.
+    """
+    if not typed:
+        return None
+    if list(typed) == ["secrets"]:
+        return "secrets"
+    patterns = dict[str, str]()
+    for one in typed:
+        kind, equals, pattern = one.partition("=")
+        if not equals or kind in patterns:
+            message = f"--redact is secrets alone, or KIND=REGEX with a kind each, not {one[:40]!r}"
+            raise InvalidInputError(message, field="redact")
+        patterns[kind] = pattern
+    return patterns
+
+
 def parse_object(option: str, text: str | None) -> dict[str, Any] | None:
     """The JSON object that an option holds.
 

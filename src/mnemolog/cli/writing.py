@@ -11,7 +11,7 @@ from mnemolog.cli.options import Target, command
 from mnemolog.cli.output import print_written
 from mnemolog.cli.session import open_log, open_memory
 from mnemolog.cli.shell import UsageError
-from mnemolog.cli.values import parse_object, parse_time, read_text
+from mnemolog.cli.values import parse_object, parse_redaction, parse_time, read_text
 
 if TYPE_CHECKING:
     from mnemolog.schemas.events import Envelope
@@ -82,10 +82,12 @@ def remember(
 
 
 def append_event(target: Target, event: Envelope, *, create: bool = False) -> Position:
-    """Append an event to the log, without views; the position of its first record."""
+    """Append an event to the log, redacted, without views; the position of its first record."""
+    from mnemolog.producers.redaction import make_redactor, redacted
     from mnemolog.schemas.codec import encode
 
     _check_embedder(target)
+    (event,) = redacted([event], make_redactor(parse_redaction(target.redact)))
     with open_log(target, create=create) as log:
         return log.append(encode(event))[0]
 
