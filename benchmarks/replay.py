@@ -98,11 +98,12 @@ def replayed(home: Path, processes: int) -> tuple[float, str, int]:
         return time.perf_counter() - start, done.manifest.generation, done.applied
 
 
-def in_a_fresh_process(home: Path, processes: int) -> tuple[float, str, int, float, float]:
-    """`replayed`, and the peak memory of the process itself and of the largest that it started, in MiB."""
+def in_a_fresh_process(home: Path, processes: int) -> tuple[float, str, int, float, float, float]:
+    """`replayed`, the peak memory of the process itself and of the largest that it started, in MiB, and the
+    seconds of processor time that all of them took."""
     command = [sys.executable, "-m", "benchmarks.replay", "--one", str(home), "--processes", str(processes)]
     done = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
-    return float(done[0]), done[1], int(done[2]), float(done[3]), float(done[4])
+    return float(done[0]), done[1], int(done[2]), float(done[3]), float(done[4]), float(done[5])
 
 
 def main() -> int:
@@ -115,8 +116,9 @@ def main() -> int:
     given = parser.parse_args()
     if given.one is not None:
         seconds, generation, applied = replayed(given.one, given.processes)
-        child = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-        print(seconds, generation, applied, peak_rss_mib(), child)
+        child = resource.getrusage(resource.RUSAGE_CHILDREN)
+        spent = time.process_time() + child.ru_utime + child.ru_stime
+        print(seconds, generation, applied, peak_rss_mib(), child.ru_maxrss / 1024, spent)
         return 0
     with tempfile.TemporaryDirectory() as folder:
         return measure(Path(folder), given)
@@ -135,6 +137,7 @@ def measure(home: Path, given: argparse.Namespace) -> int:
         ("live, written and applied, events/s", live_rate, ""),
         ("replay in one process, records/s", rates[0], ""),
         (f"replay in {given.processes} processes, records/s", rates[1], "20,000"),
+        ("processor time of each, µs a record", many[5] / many[2] * 1e6, ""),
         ("replay to live", rates[1] / live_rate, "5"),
         ("peak memory, one process, MiB", one[3], "1,024"),
         (f"peak memory of the largest of {given.processes}, MiB", many[4], "1,024 in all"),

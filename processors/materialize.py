@@ -204,11 +204,13 @@ def fold_batch(fold: Fold, table: ViewTable, decoded: Sequence[Decoded]) -> tupl
     """The rows that a batch changes, in their last state, and the records that the fold could not apply."""
     working = WorkingSet(table)
     rejected: list[Rejected] = []
-    working.prefetch(_first_selections(fold, decoded))
-    for record, event in decoded:
+    selections = [_first_selection(fold, event) for _, event in decoded]
+    firsts = zip(decoded, selections, strict=True)
+    working.prefetch(fold, [(event, first) for (_, event), first in firsts if first is not None])
+    for (record, event), first in zip(decoded, selections, strict=True):
         stamp = Stamp(record.position.offset, _time_of(record))
         try:
-            working.put(fold.evolve(working.rows_for(fold, event), event, stamp))
+            working.put(fold.evolve(working.rows_for(fold, event, first), event, stamp))
         except ViewError:
             raise
         except (MnemologError, ValueError, TypeError, KeyError, AttributeError, ArithmeticError) as error:
@@ -217,12 +219,11 @@ def fold_batch(fold: Fold, table: ViewTable, decoded: Sequence[Decoded]) -> tupl
     return working.changed_rows(), rejected
 
 
-def _first_selections(fold: Fold, decoded: Sequence[Decoded]) -> list[Selection]:
-    selections = []
-    for _, event in decoded:
-        with suppress(MnemologError):
-            selections.append(fold.affects(event, {}))
-    return selections
+def _first_selection(fold: Fold, event: Event) -> Selection | None:
+    """What the event concerns, as far as it can tell itself; None where it can't be read."""
+    with suppress(MnemologError):
+        return fold.affects(event, {})
+    return None
 
 
 def _time_of(record: StoredRecord) -> datetime:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
 from mnemolog.processors.folds.port import Fold, Selection
@@ -26,23 +27,35 @@ class WorkingSet:
         self._asked: dict[str, set[str]] = defaultdict(set)
         self.changed: set[str] = set()
 
-    def prefetch(self, selections: Iterable[Selection]) -> None:
-        """Load what a batch is known to need, with one query a column."""
+    def prefetch(self, fold: Fold, concerned: Iterable[tuple[Event, Selection]]) -> None:
+        """Load what a batch is likely to need, with few queries: those of all events together.
+
+        `concerned` pairs each event with what it names of no row. What the rows name in turn is loaded in
+        the same way; what the batch itself changes is left to `rows_for`.
+        """
+        waiting = list(concerned)
+        while self._ask_together(selection for _, selection in waiting):
+            found = [(event, self._find(selection)) for event, selection in waiting if not selection.scope]
+            waiting = [(event, fold.affects(event, rows)) for event, rows in found if rows]
+
+    def _ask_together(self, selections: Iterable[Selection]) -> bool:
+        """Load what all of them look up; False if nothing was left to ask."""
         wanted: dict[str, set[str]] = defaultdict(set)
         for selection in selections:
             for column, values in selection.lookups.items():
                 wanted[column] |= values
-        for column, all_values in wanted.items():
-            self._ask(column, all_values)
+        loaded = [self._ask(column, values) for column, values in wanted.items()]
+        return any(loaded)
 
-    def rows_for(self, fold: Fold, event: Event) -> dict[str, Row]:
-        """The rows that `event` concerns, by primary key."""
-        rows: dict[str, Row] = {}
-        while True:
+    def rows_for(self, fold: Fold, event: Event, first: Selection | None = None) -> dict[str, Row]:
+        """The rows that `event` concerns, by primary key; `first` is what the fold names of no row."""
+        rows = self._find(fold.affects(event, {}) if first is None else first)
+        while rows:
             found = self._find(fold.affects(event, rows))
             if found.keys() <= rows.keys():
-                return rows
+                break
             rows |= found
+        return rows
 
     def put(self, changed: Mapping[str, Row]) -> None:
         """Take the rows that an event changed."""
@@ -58,17 +71,19 @@ class WorkingSet:
         found: dict[str, Row] = {}
         for column, values in selection.lookups.items():
             self._ask(column, values)
-            for value in values:
-                found |= {pk: self._rows[pk] for pk in self._members(column).get(value, ())}
+            for pk in self._pks(column, values):
+                found[pk] = self._rows[pk]
         if selection.scope is not None:
             found |= self._in_scope(*selection.scope)
         return found
 
-    def _ask(self, column: str, values: Collection[str]) -> None:
-        unknown = set(values) - self._asked[column]
-        self._asked[column] |= unknown
+    def _ask(self, column: str, values: AbstractSet[str]) -> bool:
+        """Load the rows that were not asked for yet; False if there are none such."""
+        unknown = values - self._asked[column]
         if unknown:
+            self._asked[column] |= unknown
             self._load(self._table.lookup(column, unknown))
+        return bool(unknown)
 
     def _in_scope(self, namespace: str, node: Node) -> dict[str, Row]:
         self._load(self._table.select(namespace, node))
@@ -91,6 +106,12 @@ class WorkingSet:
                 members[value].discard(pk)
             for value in _values(row, column):
                 members[value].add(pk)
+
+    def _pks(self, column: str, values: AbstractSet[str]) -> Iterable[str]:
+        if column == "pk":
+            return [pk for pk in values if pk in self._rows]
+        members = self._members(column)
+        return [pk for value in values if value in members for pk in members[value]]
 
     def _members(self, column: str) -> Mapping[str, set[str]]:
         if column not in self._index:

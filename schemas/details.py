@@ -160,7 +160,9 @@ KINDS: Mapping[str, str] = {
 
 def columns_of(detail: Structured | None) -> dict[str, Any]:
     """The values of `COLUMNS`; None where the form has no such field."""
-    held = {} if detail is None else vars(detail)
+    if detail is None:
+        return dict.fromkeys(COLUMNS)
+    held = vars(detail)
     return {name: held.get(name) for name in COLUMNS}
 
 

@@ -23,12 +23,16 @@ _Forgetful = ev.MemoryForgotten | ev.ScopeForgotten | ev.MemoryEvicted
 
 def also_affected(selection: Selection, event: Event, rows: Rows) -> Selection:
     """`selection` and what rests on it, with the whole timelines of the facts among these."""
+    if not rows and isinstance(event, ev.MemoryRemembered):
+        return selection  # what nearly all are, told in one step
     timelines = {row["timeline"] for row in rows.values() if row["timeline"] is not None}
     more = {
         "pk": _named(event),
         "timeline": timelines | _stated(event),
         "rests_on": _may_be_lost(event, rows),
     }
+    if not any(more.values()):
+        return selection
     lookups = dict(selection.lookups)
     for column, values in more.items():
         if values:

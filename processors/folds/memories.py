@@ -118,17 +118,19 @@ def _remember(rows: Rows, event: ev.MemoryRemembered, stamp: Stamp) -> dict[str,
 
 
 def _remembered_row(known: Row | None, event: ev.MemoryRemembered, stamp: Stamp) -> Row:
-    origin = fingerprint(event)
+    told = content(event)
+    origin = fingerprint(told)
     if known is None or known["deleted"] or _expired(known, stamp):
-        return new_row(known, event, stamp, origin)
+        return new_row(known, event, stamp, origin, told=told)
     if known["origin"] == origin and event.key is None:
         if not event.touch:
             return repeated(known, event, stamp)
         if known["text"] == event.text:
             return _touched(known, event, stamp)
-    if same_content(known, event):
+    if same_content(known, told):
         return _said_again(known, event, stamp)
-    return _put(known, event, stamp, origin)
+    row = {**_activated(known, event), **told, "origin": origin, "updated_at": event.occurred_at}
+    return stamped(reindexed(known, row | dict.fromkeys(DERIVED)), event, stamp)
 
 
 def _said_again(known: Row, event: ev.MemoryRemembered, stamp: Stamp) -> Row:
@@ -142,12 +144,6 @@ def _said_again(known: Row, event: ev.MemoryRemembered, stamp: Stamp) -> Row:
 
 def _expired(row: Row, stamp: Stamp) -> bool:
     return row["expires_at"] is not None and bool(row["expires_at"] <= stamp.recorded_at)
-
-
-def _put(known: Row, event: ev.MemoryRemembered, stamp: Stamp, origin: str) -> Row:
-    row = {**_activated(known, event), **content(event), "origin": origin, "updated_at": event.occurred_at}
-    row |= dict.fromkeys(DERIVED)
-    return stamped(reindexed(known, row), event, stamp)
 
 
 def _activated(known: Row, event: ev.MemoryRemembered) -> Row:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from operator import itemgetter
 from typing import Any
 
 from mnemolog.processors.folds.memory_rows import stamped
@@ -32,25 +33,31 @@ _CONTENT = (
 )
 
 
+_content_of = itemgetter(*_CONTENT)
+_JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
 def new_row(
     known: Row | None,
     event: ev.MemoryRemembered,
     stamp: Stamp,
     origin: str,
     *,
+    told: Row | None = None,
     cause: Event | None = None,
     derived: Row | None = None,
 ) -> Row:
     """The row of a memory that was not there; `known` is its tombstone, if any.
 
-    `cause` is the event that history names, if it is another one; `derived` gives the columns `DERIVED`.
+    `told` is the event's `content`, where it is at hand. `cause` is the event that history names, if it is
+    another one; `derived` gives the columns `DERIVED`.
     """
     row: Row = {
         "pk": memory_pk(event.namespace, event.memory_id),
         "namespace": encode_namespace(event.namespace),
         "deleted": False,
         "id": event.memory_id,
-        **content(event),
+        **(told or content(event)),
         "agent_id": event.agent_id,
         "thread_id": event.thread_id,
         "occurred_at": event.occurred_at,
@@ -74,28 +81,28 @@ def new_row(
 
 def content(event: ev.MemoryRemembered) -> Row:
     """The columns that say what is remembered."""
-    found: Row = {name: getattr(event, name) for name in _CONTENT}
+    found: Row = dict(zip(_CONTENT, _content_of(vars(event)), strict=True))
     found["tags"] = list(event.tags)
     found["metadata"] = canonical(event.metadata)
     found["sources"] = list(event.sources)
     return found | {"detail": dump_detail(event.detail)} | columns_of(event.detail)
 
 
-def same_content(known: Row, event: ev.MemoryRemembered) -> bool:
-    """Whether the row says what the event says; when it expires does not count."""
-    return all(known[name] == value for name, value in content(event).items() if name != "expires_at")
+def same_content(known: Row, told: Row) -> bool:
+    """Whether the row says what a `content` says; when it expires does not count."""
+    return all(known[name] == value for name, value in told.items() if name != "expires_at")
 
 
-def fingerprint(event: ev.MemoryRemembered) -> str:
-    """Names the content as remembered; when it expires does not count, so that a retry matches."""
-    told = {**content(event), "expires_at": None}
-    told |= {name: told[name] and told[name].isoformat() for name in ("valid_from", "valid_to")}
-    return hashlib.sha256(canonical(told).encode()).hexdigest()[:32]
+def fingerprint(told: Row) -> str:
+    """Names a `content` as remembered; when it expires does not count, so that a retry matches."""
+    begin, end = (time and time.isoformat() for time in (told["valid_from"], told["valid_to"]))
+    named = {**told, "expires_at": None, "valid_from": begin, "valid_to": end}
+    return hashlib.sha256(canonical(named).encode()).hexdigest()[:32]
 
 
 def canonical(value: Any) -> str:
     """JSON, always the same for equal values."""
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return "{}" if value == {} else _JSON.encode(value)
 
 
 def indexed(row: Row) -> Row:

@@ -109,6 +109,21 @@ def test_what_another_handle_committed_is_seen_at_once(tmp_path: Path) -> None:
     assert pks(first.scan()) == ["a", *(f"b{offset}" for offset in range(6))]
 
 
+def test_what_was_not_there_is_looked_for_again_once_another_handle_has_written(tmp_path: Path) -> None:
+    one, other = lance_handle(tmp_path), lance_handle(tmp_path)
+    one.commit([row("a", 0)], 0)
+    for offset in range(1, 4):
+        new = f"n{offset}"
+        assert one.lookup("pk", ["a", new]) == one.lookup("pk", ["a"])
+        assert one.lookup("slot", [f"of {new}"]) == []
+        other.commit([row(new, offset, slot=f"of {new}")], offset)
+        assert len(one.lookup("pk", ["a", new])) == 2
+        assert [found["pk"] for found in one.lookup("slot", [f"of {new}"])] == [new]
+    one.commit([row("b", 4, slot="of b")], 4)
+    assert sorted(found["pk"] for found in one.lookup("pk", ["b", "n1", "none"])) == ["b", "n1"]
+    assert [found["pk"] for found in one.lookup("slot", ["of b", "none"])] == ["b"]
+
+
 def test_two_partitions_marks_do_not_meet(tmp_path: Path) -> None:
     first, second = lance_handle(tmp_path, 1), lance_handle(tmp_path, 11)
     first.commit([], 7)

@@ -18,6 +18,7 @@ from mnemolog.schemas.matching import matches
 from mnemolog.schemas.rows import META_NAMESPACE, Row, applied_pk, filled_pk
 from mnemolog.storage.arrow import from_arrow, to_arrow
 from mnemolog.storage.engine import lancedb
+from mnemolog.storage.presence import Presence
 from mnemolog.storage.sql import has_any, is_in, literal, to_sql
 from mnemolog.storage.upkeep import Upkeep
 
@@ -94,17 +95,20 @@ class LanceTable:
         self._filled_pk = filled_pk(topic, partition)
         self._upkeep = Upkeep(table)
         self._applied: tuple[int, int] | None = None
+        self._presence: Presence | None = None
 
     @classmethod
     def create(cls, shard: Any, name: str, schema: pa.Schema, topic: str, partition: int) -> LanceTable:
-        """The table `name`, made if it is not there yet."""
+        """The table `name`, made if it is not there yet, for its writer."""
         try:
             table = shard.open_table(name)
         except (ValueError, FileNotFoundError):
             table = _create(shard, name, schema)
         if not table.schema.field("pk").metadata:
             _set_primary_key(table)
-        return cls(table, topic, partition)
+        written = cls(table, topic, partition)
+        written._presence = Presence()
+        return written
 
     @classmethod
     def open(cls, shard: Any, name: str, topic: str, partition: int) -> LanceTable:
@@ -160,14 +164,34 @@ class LanceTable:
 
     def lookup(self, column: str, values: Collection[str]) -> list[Row]:
         """The rows whose `column` is, or if it is a list holds, one of `values`, tombstones included."""
-        wanted = sorted(values)
+        wanted = self._possible(column, sorted(values))
         found: dict[str, Row] = {}
+        likely = self._presence is not None and self._presence.knows(column)
         among = has_any if pa.types.is_list(self._schema.field(column).type) else is_in
         for start in range(0, len(wanted), _CHUNK):
             condition = among(column, wanted[start : start + _CHUNK])
-            if self._holds(condition):
+            if likely or self._holds(condition):
                 found |= {row["pk"]: row for row in from_arrow(self.where(condition))}
         return list(found.values())
+
+    def _possible(self, column: str, values: list[str]) -> list[str]:
+        """`values` without those that the column certainly does not hold."""
+        known = self._presence
+        if known is None:
+            return values
+        known.at(self.applied())
+        if not known.knows(column):
+            if not known.ask(column, len(values), self.count("true")):
+                return values
+            known.learn(column, self._column(column))
+        return known.possible(column, values)
+
+    def _column(self, name: str) -> Iterator[list[object]]:
+        try:
+            for batch in self._table.search().select([name]).to_batches():
+                yield batch.column(0).to_pylist()
+        except (OSError, RuntimeError, ValueError) as error:
+            raise ViewError(f"the view could not be read: {error}") from error
 
     def _holds(self, condition: str) -> bool:
         """Whether any row is so. It takes a third of the time of a read, which what is new does not need."""
@@ -213,6 +237,8 @@ class LanceTable:
         version = self._merge([*rows, _meta_row(self._applied_pk, offset, 0)])
         if before is not None and version == before[0] + 1:
             self._applied = (version, max(before[1], offset + 1))
+            if self._presence is not None and self._presence.applied == before[1]:
+                self._presence.add(rows, self._applied[1])
         self._upkeep.committed()
 
     def fill(self, rows: Sequence[Row]) -> None:
