@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,6 +18,10 @@ from mnemolog.embedders import HashingEmbedder
 from mnemolog.processors.replay import replay
 from mnemolog.schemas.errors import EmbedderMismatchError, EmbeddingError
 from mnemolog.storage.layout import Views
+
+PAUSE = 0.02
+"""Seconds between two reads of a thread: without it a replay would get little of the processor and,
+as recalls are logged, ever more to apply."""
 
 
 @pytest.fixture
@@ -158,6 +163,7 @@ def test_replays_flip_under_a_running_handle(folder_store: Store, home: Path) ->
                     errors.append("memories are missing")
             except Exception as error:
                 errors.append(repr(error))
+            time.sleep(PAUSE)
 
     readers = [threading.Thread(target=read) for _ in range(4)]
     for thread in readers:

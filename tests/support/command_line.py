@@ -7,10 +7,12 @@ import os
 import pty
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import psutil
 from typer.testing import CliRunner, Result
 
 from mnemolog.cli.app import app
@@ -22,6 +24,7 @@ _LOGIN = (
 )
 """Starts a program on the terminal that is its stdin, so that a typed Ctrl-C interrupts it."""
 
+_ASLEEP = psutil.STATUS_SLEEPING
 PROGRAM = str(Path(sys.executable).with_name("mnemolog"))
 
 
@@ -77,7 +80,10 @@ def start(home: Path, *args: object, via: Sequence[str] = (), **how: Any) -> sub
 
 
 def on_terminal(home: Path, *args: object, typed: str = "", after: str = "") -> tuple[int, str]:
-    """The exit code, and what a person sees who types `typed` once the text `after` has appeared."""
+    """The exit code, and what a person sees who types `typed` once the program waits after the text `after`.
+
+    A Ctrl-C typed earlier may come just before Python begins to read: then it is heard with the next key.
+    """
     ours, theirs = pty.openpty()
     process = start(home, *args, via=_LOGIN, stdin=theirs, stdout=theirs, stderr=theirs)
     os.close(theirs)
@@ -86,6 +92,7 @@ def on_terminal(home: Path, *args: object, typed: str = "", after: str = "") -> 
         while chunk := _read(ours):
             seen += chunk.decode(errors="replace")
             if pending and after in seen:
+                wait_until_idle(process.pid)
                 os.write(ours, pending)
                 pending = b""
         return process.wait(60), seen.replace("\r\n", "\n")
@@ -93,6 +100,24 @@ def on_terminal(home: Path, *args: object, typed: str = "", after: str = "") -> 
         process.kill()
         process.wait()
         os.close(ours)
+
+
+def wait_until_idle(pid: int) -> None:
+    """Until the program waits for its input: until its main thread sleeps and uses no more of the processor.
+
+    On a busy machine a program that has much to do may get no processor for long; it isn't asleep.
+    """
+    program, used, deadline = psutil.Process(pid), -1.0, time.monotonic() + 60
+    while (now := _used_by_main_thread(program)) != used or now == 0 or program.status() != _ASLEEP:
+        assert time.monotonic() < deadline, f"after a minute the program is {program.status()}"
+        used = now
+        time.sleep(0.25)
+
+
+def _used_by_main_thread(program: psutil.Process) -> float:
+    return sum(
+        thread.user_time + thread.system_time for thread in program.threads() if thread.id == program.pid
+    )
 
 
 def _read(descriptor: int) -> bytes:

@@ -24,7 +24,7 @@ from mnemolog.storage.memory_table import MemoryTable
 from mnemolog.worker import run_worker
 from support.folding import snapshot
 
-PATIENCE = 60.0
+PATIENCE = 120.0
 
 Shards = dict[tuple[str, int], dict[str, Row]]
 """(table, partition) → its rows by key."""
@@ -97,7 +97,7 @@ class WorkerThread:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stop.set()
-        self._thread.join(30)
+        self._thread.join(PATIENCE)
         assert self.code == 0 or error is not None
 
 

@@ -164,8 +164,8 @@ def test_not_found_ends_with_1(cli: CommandLine) -> None:
 
 
 def test_a_position_that_never_comes_ends_with_4(cli: CommandLine) -> None:
-    cli.ok("remember", "text", "--id", "m1")
-    told = cli.fails(4, "list", "--after", "mnemolog.memories/0/99", "--timeout", "0.2")
+    cli.ok("remember", "text", "--id", "m1", "--wait")
+    told = cli.fails(4, "list", "--after", "mnemolog.memories/0/99", "--timeout", "1")
     assert "mnemolog.memories/0/99" in told
 
 

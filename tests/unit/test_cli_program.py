@@ -8,10 +8,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
-import psutil
 import pytest
-from support.command_line import CommandLine, on_terminal, settings, start
+from support.command_line import CommandLine, on_terminal, settings, start, wait_until_idle
+
+from mnemolog.processors.replay import ReplayReport, replay
+from mnemolog.served import PAUSE_SECONDS
 
 HEAVY = {"lancedb", "lance", "pyarrow", "numpy", "onnxruntime", "rich", "kafka", "faust", "sqlite3"}
 _LOADED = """
@@ -70,6 +73,20 @@ def test_the_demo_answers_to_machines_and_may_use_a_memory_that_is_there(home: P
     assert [item["text"] for item in cli.lines("list")] == ["I was here before"]
 
 
+def test_the_demo_holds_where_recalls_are_logged_while_it_replays(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a busy machine."""
+
+    def replay_slowly(*args: Any, **how: Any) -> ReplayReport:
+        done = replay(*args, **how)
+        time.sleep(1.5 * PAUSE_SECONDS)
+        return done
+
+    monkeypatch.setattr("mnemolog.processors.replay.replay", replay_slowly)
+    assert CommandLine(home).json("demo", "--embedder", "hashing")["ok"]
+
+
 def test_a_pipe_whose_reader_leaves_ends_quietly(home: Path) -> None:
     process = start(home, "remember", "text", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
@@ -81,20 +98,11 @@ def test_a_pipe_whose_reader_leaves_ends_quietly(home: Path) -> None:
 
 def test_ctrl_c_ends_with_130_and_without_a_traceback(home: Path) -> None:
     process = start(home, "remember", "-", stdin=subprocess.PIPE, stderr=subprocess.PIPE)
-    _wait_until_idle(process.pid)
+    wait_until_idle(process.pid)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (130, b"")
     assert not home.exists()
-
-
-def _wait_until_idle(pid: int) -> None:
-    """Until the program waits for its input: until it uses no more of the processor."""
-    used, deadline = -1.0, time.monotonic() + 60
-    while (now := sum(psutil.Process(pid).cpu_times()[:2])) != used or now == 0:
-        assert time.monotonic() < deadline
-        used = now
-        time.sleep(0.5)
 
 
 def test_stdin_that_is_not_text_is_an_error(home: Path) -> None:

@@ -20,10 +20,13 @@ from mnemolog.cli.session import LOG_FILE, VIEWS_FOLDER
 
 if TYPE_CHECKING:
     from mnemolog.memory import Memory
+    from mnemolog.processors.generations import Contents
+    from mnemolog.processors.replay import ReplayReport
     from mnemolog.query.models import Hits
     from mnemolog.schemas.ports import Embedder
 
 _SHOWN = 2
+_REPLAYS = 5
 
 
 def register(app: typer.Typer) -> None:
@@ -198,25 +201,39 @@ def _unlisted(memory: Memory) -> bool:
 
 
 def _replay(memory: Memory, home: Path, embedder: Embedder | None, report: Report) -> None:
-    from mnemolog.processors.generations import read_contents
-    from mnemolog.processors.replay import replay
-    from mnemolog.producers.embedded import EmbeddedLog
-    from mnemolog.storage.layout import Views
-
     report.tell("\nReplay: fold the whole log once more, into a fresh view")
-    memory.stats()  # returns once the live view shows everything
-    live = Views(home / VIEWS_FOLDER)
-    with (
-        tempfile.TemporaryDirectory(prefix="mnemolog-replay-") as folder,
-        EmbeddedLog(home / LOG_FILE) as log,
-    ):
-        fresh = Views(folder)
-        done = replay(log, fresh, embedder)
-        rebuilt = read_contents(fresh, done.manifest.generation)
-    kept = read_contents(live, live.current().generation)
+    done, kept, rebuilt = _replayed_beside(memory, home, embedder)
     report.tell(f"  {done.applied} events applied, {done.rejected} rejected")
     for name, digest in kept.digests.items():
         again = rebuilt.digests[name]
         rows = f"{digest.live} rows, {digest.tombstones} tombstones"
         report.tell(f"  {name}: {rows}, digest {digest.content[:16]} live, {again.content[:16]} replayed")
         report.claim(f"{name}: live and replayed are equal, vectors too", digest == again)
+
+
+def _replayed_beside(
+    memory: Memory, home: Path, embedder: Embedder | None
+) -> tuple[ReplayReport, Contents, Contents]:
+    """A replay, what is in the live view, and what is in the replayed one.
+
+    Once more if only one of them had applied what came in between: recalls are logged about a second later.
+    """
+    from mnemolog.processors.generations import read_contents
+    from mnemolog.processors.replay import replay
+    from mnemolog.producers.embedded import EmbeddedLog
+    from mnemolog.storage.layout import Views
+
+    live = Views(home / VIEWS_FOLDER)
+    for _ in range(_REPLAYS):
+        memory.stats()  # returns once the live view shows everything
+        with (
+            tempfile.TemporaryDirectory(prefix="mnemolog-replay-") as folder,
+            EmbeddedLog(home / LOG_FILE) as log,
+        ):
+            fresh = Views(folder)
+            done = replay(log, fresh, embedder)
+            rebuilt = read_contents(fresh, done.manifest.generation)
+        kept = read_contents(live, live.current().generation)
+        if kept.applied == rebuilt.applied:
+            break
+    return done, kept, rebuilt
