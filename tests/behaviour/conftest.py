@@ -45,14 +45,18 @@ def clock() -> MovingClock:
 
 
 @pytest.fixture(scope="module", params=["embedded", pytest.param("kafka", marks=pytest.mark.kafka)])
-def shared(
-    request: pytest.FixtureRequest, clock: MovingClock, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Memory]:
-    """A handle that the tests of a module share: most of the time of a short test is opening one."""
+def shared_store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """The store that the tests of a module share."""
     folder = tmp_path_factory.mktemp("shared") / "memory"
     made = _embedded(folder) if request.param == "embedded" else _kafka(request)
     with made.held:
-        yield made.open("shared", clock=clock)
+        yield made
+
+
+@pytest.fixture(scope="module")
+def shared(shared_store: Store, clock: MovingClock) -> Memory:
+    """A handle that the tests of a module share: most of the time of a short test is opening one."""
+    return shared_store.open("shared", clock=clock)
 
 
 @pytest.fixture

@@ -99,9 +99,8 @@ def named(cases: list[tuple[Any, Any]]) -> list[Any]:
     return [pytest.param(*case, id=f"{case[0]}-{number}") for number, case in enumerate(cases)]
 
 
-def refused(store: Store, field: str | None, call: Call) -> None:
+def refused(store: Store, mem: Memory, field: str | None, call: Call) -> None:
     """The call is an error that names the field, and leaves no trace."""
-    mem = store.open()
     kept = mem.remember("kept", id="m")
     mem.wait(kept.position, 60)
     before = store.ends()
@@ -113,18 +112,20 @@ def refused(store: Store, field: str | None, call: Call) -> None:
 
 
 @pytest.mark.parametrize(("field", "fields"), named(REMEMBER))
-def test_what_cannot_be_remembered(store: Store, field: str, fields: dict[str, Any]) -> None:
-    refused(store, field, lambda mem: mem.remember(**{"text": "good", **fields}))
+def test_what_cannot_be_remembered(
+    shared_store: Store, place: Memory, field: str, fields: dict[str, Any]
+) -> None:
+    refused(shared_store, place, field, lambda mem: mem.remember(**{"text": "good", **fields}))
 
 
 @pytest.mark.parametrize(("field", "call"), named(READ))
-def test_what_cannot_be_asked(store: Store, field: str, call: Call) -> None:
-    refused(store, field, call)
+def test_what_cannot_be_asked(shared_store: Store, place: Memory, field: str, call: Call) -> None:
+    refused(shared_store, place, field, call)
 
 
 @pytest.mark.parametrize(("field", "call"), named(WRITE))
-def test_what_cannot_be_written(store: Store, field: str | None, call: Call) -> None:
-    refused(store, field, call)
+def test_what_cannot_be_written(shared_store: Store, place: Memory, field: str | None, call: Call) -> None:
+    refused(shared_store, place, field, call)
 
 
 @pytest.mark.parametrize("parts", [(), ("",), ("a", " "), ("a\nb",), ("a\x00",), ("\ud800",), ("x" * 257,)])

@@ -202,6 +202,7 @@ def test_no_read_of_eight_threads_fails_or_mixes_while_generations_flip(tmp_path
                 except Exception as error:
                     problems.append(error)
                 counts[at] += 1
+                time.sleep(0.02)
 
         threads = [threading.Thread(target=read, args=(at,)) for at in range(8)]
         for thread in threads:

@@ -35,10 +35,11 @@ def _forget(mem: Memory, stop: threading.Event) -> None:
 
 
 def test_facts_hold_while_programs_write_and_forget_and_workers_are_killed(
-    broker: LocalBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    own_broker: LocalBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1]))
-    create_topics(broker.bootstrap)
+    kafka = own_broker.bootstrap
+    create_topics(kafka)
     views, group = tmp_path / "views", f"consolidating-{uuid.uuid4().hex}"
     how = (
         "none",
@@ -53,10 +54,10 @@ def test_facts_hold_while_programs_write_and_forget_and_workers_are_killed(
     )
     namespace = ("consolidating", uuid.uuid4().hex)
     stop = threading.Event()
-    with WorkerProcess(broker.bootstrap, views, group, *how) as first:
+    with WorkerProcess(kafka, views, group, *how) as first:
         first.wait_for("owns")
         opening = {"namespace": namespace, "embedder": "none", "wait_seconds": 90.0}
-        with mnemolog.connect(broker.bootstrap, views, **opening) as mem:  # type: ignore[arg-type]
+        with mnemolog.connect(kafka, views, **opening) as mem:  # type: ignore[arg-type]
             threads = [threading.Thread(target=_write, args=(mem, start, stop)) for start in (0, 1)]
             threads.append(threading.Thread(target=_forget, args=(mem, stop)))
             for thread in threads:
@@ -64,9 +65,9 @@ def test_facts_hold_while_programs_write_and_forget_and_workers_are_killed(
             try:
                 first.wait_for("facts,", 3)
                 first.kill()
-                with WorkerProcess(broker.bootstrap, views, group, *how) as second:
+                with WorkerProcess(kafka, views, group, *how) as second:
                     second.wait_for("facts,", 2)
-                    with WorkerProcess(broker.bootstrap, views, group, *how):
+                    with WorkerProcess(kafka, views, group, *how):
                         second.kill()
                         for thread in threads:
                             thread.join(120)
@@ -74,7 +75,7 @@ def test_facts_hold_while_programs_write_and_forget_and_workers_are_killed(
                         mem.forget([f"m{number}" for number in range(0, MEMORIES, 5)])
                         wait_until(lambda: _consolidated(mem), "all memories to be read", 240)
                         _check(mem)
-                        _check_views(broker, views)
+                        _check_views(kafka, views)
             finally:
                 stop.set()
 
@@ -93,8 +94,8 @@ def _check(mem: Memory) -> None:
     assert all(item.current and len(item.sources) == 1 for item in facts)
 
 
-def _check_views(broker: LocalBroker, views: Path) -> None:
+def _check_views(kafka: str, views: Path) -> None:
     """The views are what the log says, folded anew without any extractor."""
-    with KafkaLog(broker.bootstrap) as log:
+    with KafkaLog(kafka) as log:
         wait_until_caught_up(log, views)
         assert live(views) == folded(log)
