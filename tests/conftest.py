@@ -11,7 +11,7 @@ from hypothesis import settings
 
 from mnemolog.broker import LocalBroker
 
-# What a shell runs in the background ignores Ctrl-C, and the programs that tests interrupt would inherit that.
+# What a shell runs in the background ignores Ctrl-C, and so would the programs that tests interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The same examples in every run, and none fails for being slow on a busy machine.
