@@ -26,8 +26,9 @@ ShardTables: TypeAlias = Callable[[str], tuple[str, dict[int, LanceTable]]]
 
 FRESH_SECONDS = 0.5
 _SCALE = 1_000
-_COLUMNS = ["pk", "namespace", "deleted", "query_type", "shape", "sum", "count"]
-_MODEL_COLUMNS = ["feature_set", "features", "served"]
+_LINK = ["pk", "namespace", "deleted", "query_type", "shape", "sum", "count"]
+_MODEL = ["feature_set", "features", "served"]
+_COLUMNS = [*_LINK, *_MODEL]
 
 _Key = tuple[str, str]
 _Counts = dict[_Key, tuple[int, int]]
@@ -97,13 +98,14 @@ class KnowledgeReader:
     def _refresh(self, shard: _Shard, table: LanceTable) -> None:
         since = shard.next_offset
         shard.next_offset = max(since, table.applied())
-        links = table.where(f"pk LIKE '@link|%' AND _off >= {since}", _COLUMNS)
-        for row in from_arrow(links):
-            self._take(shard, row)
-        newest = table.where(f"pk = '{model_pk(EVERYWHERE)}' AND _off >= {since}", _MODEL_COLUMNS)
-        for model in newest.to_pylist():
-            usable = model["served"] and model["feature_set"] == FEATURE_SET
-            self._weights = tuple(model["features"]) if usable else None
+        model = model_pk(EVERYWHERE)
+        news = f"(pk LIKE '@link|%' OR pk = '{model}') AND _off >= {since}"
+        for row in from_arrow(table.where(news, _COLUMNS)):
+            if row["pk"] != model:
+                self._take(shard, row)
+                continue
+            usable = row["served"] and row["feature_set"] == FEATURE_SET
+            self._weights = tuple(row["features"]) if usable else None
 
     def _take(self, shard: _Shard, row: Row) -> None:
         before = shard.links.pop(row["pk"], None)

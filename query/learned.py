@@ -32,7 +32,8 @@ def learned_of(
 ) -> Learned:
     """The usefulness of the candidates at `places`."""
     texts, knowledge, kind = live.texts, question.knowledge, question.query_type
-    named = np.isin(texts.author, question.authors)
+    authors = question.authors
+    named = np.isin(texts.author, authors) if authors else np.zeros(len(texts.author), dtype=bool)
     links, parts = np.ones(len(places)), dict[str, Floats]()
     if knowledge is not None and knowledge.pooled and question.weights.links:
         links, parts = link_lift(knowledge, kind, texts, named, places, question.weights.links)

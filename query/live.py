@@ -3,40 +3,54 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mnemolog.query.namespace_cache import SHAPE_FLAGS, NamespaceCache
+from mnemolog.query.postings import Groups
 from mnemolog.query.scoring.dates import calendar_of
 from mnemolog.query.scoring.english import HUMANS, ROLES
 from mnemolog.query.scoring.relevance import Texts
-from mnemolog.query.scoring.sequence import sequence_of
+from mnemolog.query.scoring.sequence import Flags, sequence_of
+
+Slots = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """`slots` of the cache in the order of the columns in `texts`; others have −1 in `session_of_slot`."""
+    """`slots` of the cache in the order of the columns in `texts`; `every` says that they are all there are.
 
-    slots: NDArray[np.int64]
+    `active` are not superseded, `vectorless` has those without a vector, None for none. `sessions` knows the
+    session of each slot; others have −1. It holds from `since` to before `until`, in seconds.
+    """
+
+    slots: Slots
+    every: bool
     texts: Texts
-    session_of_slot: NDArray[np.int64]
+    sessions: Groups
+    active: Flags
+    vectorless: Flags | None
+    since: float
+    until: float
+
+    def of(self, values: NDArray[Any]) -> NDArray[Any]:
+        """The entries of the live memories in an array over slots."""
+        return values if self.every else values[self.slots]
 
 
 def live_at(cache: NamespaceCache, now: float) -> Live:
-    """The live memories at `now` (seconds), superseded ones too: they are context all the same.
-
-    While the cache stays, those that are visible only get fewer with time: their number tells them apart.
-    """
-    slots = np.flatnonzero(cache.visible(now, superseded=True))
-    state = (cache.changes, len(slots))
-    if cache.live is None or cache.live[0] != state:
-        cache.live = (state, _live(cache, slots))
-    found: Live = cache.live[1]
+    """The live memories at `now` (seconds), superseded ones too: they are context all the same."""
+    known = cache.live
+    if known is None or known[0] != cache.changes or not known[1].since <= now < known[1].until:
+        known = cache.live = (cache.changes, _live(cache, now))
+    found: Live = known[1]
     return found
 
 
-def _live(cache: NamespaceCache, slots: NDArray[np.int64]) -> Live:
+def _live(cache: NamespaceCache, now: float) -> Live:
+    slots = np.flatnonzero(cache.visible(now, superseded=True))
     names = [name.lower() for name in cache.authors.values]
     author = cache.author[slots]
     present = {names[number] for number in np.unique(author) if number >= 0}
@@ -54,4 +68,16 @@ def _live(cache: NamespaceCache, slots: NDArray[np.int64]) -> Live:
     )
     session_of_slot = np.full(cache.size, -1, dtype=np.int64)
     session_of_slot[slots] = sequence.session
-    return Live(slots, texts, session_of_slot)
+    sessions = cache.postings.groups(session_of_slot, sequence.sessions)
+    vectorless = ~cache.has_vector[slots]
+    ends = cache.expires[: cache.size][cache.alive[: cache.size]]
+    return Live(
+        slots,
+        len(slots) == cache.size,
+        texts,
+        sessions,
+        ~cache.superseded[slots],
+        vectorless if vectorless.any() else None,
+        float(np.max(ends, initial=-np.inf, where=ends <= now)),
+        float(np.min(ends, initial=np.inf, where=ends > now)),
+    )

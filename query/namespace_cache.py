@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from mnemolog.query.masks import Encoded, encode_column, encode_path, mask_of
+from mnemolog.query.masks import Encoded, mask_of
 from mnemolog.query.postings import Postings
+from mnemolog.query.row_store import RowStore
 from mnemolog.query.scoring.english import shape_of
 from mnemolog.schemas.filters import Node
 from mnemolog.schemas.rows import Row
@@ -22,8 +23,6 @@ _NOT_KEPT = (
     "timeline", "rank", "rests_on",
 )  # fmt: skip
 _FIRST_CAPACITY = 64
-_MAX_CHUNKS = 64
-_MAX_DECODED = 4_096
 SHAPE_FLAGS = ("asks", "has_date", "has_relative_time", "has_number", "has_entity", "first_person")
 
 
@@ -57,8 +56,7 @@ class NamespaceCache:
         self.postings = Postings()
         self.slot_of: dict[str, int] = {}
         self._dim = dim or 0
-        self._chunks: list[pa.Table] = []
-        self._rows: dict[int, Row] = {}
+        self._rows = RowStore()
         self._usage: dict[str, Row] = {}
         self.usage_next_offset = 0
         self._columns: dict[str, Encoded] = {}
@@ -85,7 +83,6 @@ class NamespaceCache:
         self.thread = grown("thread", (capacity,), np.int64, -1)
         self.words = grown("words", (capacity,), np.float64, 0.0)
         self.shape = grown("shape", (capacity, len(SHAPE_FLAGS)), np.bool_, False)
-        self._place = grown("_place", (capacity, 2), np.int64, -1)
 
     def upsert(self, table: pa.Table) -> None:
         """Take rows of the memories view as they stand now, tombstones among them."""
@@ -98,8 +95,8 @@ class NamespaceCache:
         for pk in table.column("pk").to_pylist():
             self._drop(pk)
         self._append(table.filter(_live(table)))
-        if len(self._chunks) > _MAX_CHUNKS:
-            self._consolidate()
+        if self._rows.many:
+            self._rows.consolidate(np.flatnonzero(self.alive[: self.size]))
 
     def _drop(self, pk: str) -> None:
         slot = self.slot_of.pop(pk, None)
@@ -125,8 +122,9 @@ class NamespaceCache:
         self.author[start:end] = self.authors.numbers(table.column("author").to_pylist())
         self.thread[start:end] = self.threads.numbers(table.column("thread_id").to_pylist())
         self._shape(table.column("text").to_pylist(), start)
-        self._place[start:end, 0], self._place[start:end, 1] = len(self._chunks), np.arange(count)
-        self._chunks.append(table.drop_columns([name for name in _NOT_KEPT if name in table.column_names]))
+        self._rows.extend(
+            start, table.drop_columns([name for name in _NOT_KEPT if name in table.column_names])
+        )
         self.size = end
         self._index(table, start)
 
@@ -137,10 +135,9 @@ class NamespaceCache:
             self.shape[slot] = [getattr(shape, name) for name in SHAPE_FLAGS]
 
     def _index(self, table: pa.Table, start: int) -> None:
-        pks, terms = table.column("pk").to_pylist(), table.column("terms").to_pylist()
-        for at, (pk, words) in enumerate(zip(pks, terms, strict=True)):
-            self.slot_of[pk] = start + at
-            self.postings.add(start + at, words or "")
+        self.postings.extend(start, table.column("terms"))
+        for slot, pk in enumerate(table.column("pk").to_pylist(), start):
+            self.slot_of[pk] = slot
             self._apply_usage(pk)
 
     def upsert_usage(self, rows: list[Row]) -> None:
@@ -171,11 +168,7 @@ class NamespaceCache:
 
     def column(self, name: str, slots: NDArray[np.int64]) -> pa.Array:
         """One column of the memories in `slots`, in that order."""
-        return self._whole(name).combine_chunks().take(pa.array(self._flat_places(slots)))
-
-    def _whole(self, name: str) -> pa.ChunkedArray:
-        pieces = [piece for chunk in self._chunks for piece in chunk.column(name).chunks]
-        return pa.chunked_array(pieces, type=self._chunks[0].schema.field(name).type)
+        return self._rows.column(name, slots)
 
     def values(self, name: str, slots: NDArray[np.int64]) -> Encoded:
         """One column of `slots`, or metadata path such as `metadata.city`: the distinct values, and which of
@@ -185,25 +178,7 @@ class NamespaceCache:
 
     def row(self, slot: int) -> Row:
         """The columns of the memory in a slot."""
-        if slot not in self._rows:
-            if len(self._rows) >= _MAX_DECODED:
-                self._rows.clear()
-            chunk, at = self._place[slot]
-            self._rows[slot] = self._chunks[chunk].slice(at, 1).to_pylist()[0]
-        return self._rows[slot]
-
-    def _consolidate(self) -> None:
-        """One chunk of the live rows, in slot order; the slots stay."""
-        slots = np.flatnonzero(self.alive[: self.size])
-        places = pa.array(self._flat_places(slots))
-        self._chunks = [pa.concat_tables(self._chunks).take(places).combine_chunks()]
-        self._place[slots, 0], self._place[slots, 1] = 0, np.arange(len(slots))
-
-    def _flat_places(self, slots: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Where the rows of `slots` stand in all chunks put end to end."""
-        starts = np.cumsum([0, *(chunk.num_rows for chunk in self._chunks)])
-        places: NDArray[np.int64] = starts[self._place[slots, 0]] + self._place[slots, 1]
-        return places
+        return self._rows.row(slot)
 
     def counts(self, name: str, slots: NDArray[np.int64]) -> dict[Any, int]:
         """The values of a column among `slots`, each with how often it is there, in their own order."""
@@ -228,28 +203,21 @@ class NamespaceCache:
         return mask & mask_of(node, self._column, self.size)
 
     def _column(self, name: str) -> Encoded:
-        if not self._chunks:
-            return np.zeros(self.size, dtype=np.int64), []
         if name not in self._columns:
             slots = np.flatnonzero(self.alive[: self.size])
-            field, _, path = name.partition(".")
-            whole = self._whole(field)
-            codes, values = encode_path(whole, path) if path else encode_column(whole)
-            by_slot = np.zeros(self.size, dtype=np.int64)
-            by_slot[slots] = codes[self._flat_places(slots)]
-            self._columns[name] = (by_slot, values)
+            by_slot, found = np.zeros(self.size, dtype=np.int64), self._rows.encoded(name, slots)
+            if found is None:
+                return by_slot, []
+            by_slot[slots] = found[0]
+            self._columns[name] = (by_slot, found[1])
         return self._columns[name]
 
     @property
     def nbytes(self) -> int:
         """About how much memory this takes."""
-        arrays = (self.vectors, self._place, self.occurred, self.used, self.expires, self.importance)
-        return int(
-            sum(array.nbytes for array in arrays)
-            + sum(chunk.nbytes for chunk in self._chunks)
-            + self.postings.nbytes
-            + 200 * len(self.slot_of)
-        )
+        arrays = (self.vectors, self.occurred, self.used, self.expires, self.importance)
+        own = sum(array.nbytes for array in arrays) + 200 * len(self.slot_of)
+        return int(own + self._rows.nbytes + self.postings.nbytes)
 
 
 def _max(table: pa.Table, name: str) -> int:

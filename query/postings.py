@@ -2,108 +2,202 @@
 
 from __future__ import annotations
 
-from array import array
 from collections import Counter
 from collections.abc import Iterable
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from mnemolog.query.scoring.formulas import Floats, idf, saturation
+from mnemolog.query.scoring.formulas import Floats, idf, length_norm, saturation
+from mnemolog.query.segments import Segment, merged, segment_of
+
+Integers = NDArray[np.int64]
+
+_MERGE_AT = 2
+"""A segment is merged into the one before it unless that one has so many times its size."""
+
+_KEPT_BYTES = 16 * 2**20
+"""So much of what was looked up last is kept: most questions share their most frequent terms."""
+
+_OBJECT_BYTES = 500
 
 
-class _Postings(NamedTuple):
-    """The documents that hold a term, and how often each does."""
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The slots that hold a term, how often each does, how many of them count, and the term's `saturation`
+    in each."""
 
-    slots: array[int]
-    counts: array[int]
+    slots: Integers
+    counts: NDArray[np.unsignedinteger[Any]]
+    frequency: int
+    saturated: Floats
+
+    @property
+    def nbytes(self) -> int:
+        return _OBJECT_BYTES + self.slots.nbytes + self.counts.nbytes + self.saturated.nbytes
+
+
+_NOTHING = _Found(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.uint8), 0, np.zeros(0))
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Slots put together: `of_slot` is each slot's group, or −1; `norms` the `length_norm` of each group.
+
+    `known` has, by term, the groups that hold it and its `saturation` there. They are good until a document
+    comes or goes.
+    """
+
+    of_slot: Integers
+    norms: Floats
+    known: dict[str, tuple[Integers, Floats]] = field(default_factory=dict)
 
 
 class Postings:
-    """Terms of documents in numbered slots. A removed document stays in the lists and is not counted."""
+    """Terms of documents in numbered slots. A removed document stays in the lists and is not counted.
+
+    The lists are immutable segments of neighbouring slots, merged as they become many. Not safe for threads.
+    """
 
     def __init__(self) -> None:
-        self._lists: dict[str, _Postings] = {}
-        self._frequency: Counter[str] = Counter()
-        self._lengths = array("d")
-        self._terms: dict[int, str] = {}
+        self._segments: list[Segment] = []
+        self._lengths = np.zeros(0, dtype=np.int32)
+        self._counted = np.zeros(0, dtype=np.bool_)
+        self._size = 0
         self._documents = 0
-        self._total_length = 0.0
-        self._text_bytes = 0
+        self._total_length = 0
+        self._norm: Floats | None = None
+        self._found: dict[str, _Found] = {}
+        self._found_bytes = 0
 
-    def add(self, slot: int, terms: str) -> None:
-        """Index the space-separated `terms` of the document in `slot`; slots only grow."""
-        words = terms.split()
-        while len(self._lengths) <= slot:
-            self._lengths.append(0.0)
-        self._lengths[slot] = len(words)
-        self._terms[slot] = terms
-        self._text_bytes += len(terms)
-        self._documents += 1
-        self._total_length += len(words)
-        for term, count in Counter(words).items():
-            if term not in self._lists:
-                self._lists[term] = _Postings(array("q"), array("q"))
-            slots, counts = self._lists[term]
-            slots.append(slot)
-            counts.append(count)
-            self._frequency[term] += 1
+    def extend(self, start: int, terms: pa.Array | pa.ChunkedArray) -> None:
+        """Index the documents in the slots from `start` on: each one's terms, joined by spaces.
+
+        Slots only grow: `start` is behind all that were indexed.
+        """
+        if not len(terms):
+            return
+        segment, lengths = segment_of(start, terms)
+        end = start + len(terms)
+        self._reserve(end)
+        self._lengths[start:end], self._counted[start:end] = lengths, True
+        self._size = end
+        self._documents += len(terms)
+        self._total_length += int(lengths.sum())
+        self._forget()
+        self._segments.append(segment)
+        while len(self._segments) > 1 and self._segments[-2].size < _MERGE_AT * self._segments[-1].size:
+            last = self._segments.pop()
+            self._segments[-1] = merged(self._segments[-1], last)
+
+    def _reserve(self, size: int) -> None:
+        if size > len(self._lengths):
+            more = max(size, 5 * len(self._lengths) // 4) - len(self._lengths)
+            self._lengths = np.concatenate([self._lengths, np.zeros(more, dtype=np.int32)])
+            self._counted = np.concatenate([self._counted, np.zeros(more, dtype=np.bool_)])
 
     def remove(self, slot: int) -> None:
         """Stop counting the document in `slot`."""
+        self._counted[slot] = False
         self._documents -= 1
-        self._total_length -= self._lengths[slot]
-        terms = self._terms.pop(slot)
-        self._text_bytes -= len(terms)
-        for term in set(terms.split()):
-            self._frequency[term] -= 1
+        self._total_length -= int(self._lengths[slot])
+        self._forget()
+
+    def _forget(self) -> None:
+        self._norm = None
+        self._found.clear()
+        self._found_bytes = 0
+
+    def _of(self, term: str) -> _Found:
+        if term not in self._found:
+            found = self._look_up(term)
+            if self._found_bytes + found.nbytes > _KEPT_BYTES:
+                self._found.clear()
+                self._found_bytes = 0
+            self._found[term] = found
+            self._found_bytes += found.nbytes
+        return self._found[term]
+
+    def _look_up(self, term: str) -> _Found:
+        found = [segment.of(term) for segment in self._segments]
+        there = [one for one in found if one is not None]
+        if not there or not self._documents:
+            return _NOTHING
+        slots, counts = there[0] if len(there) == 1 else map(np.concatenate, zip(*there, strict=True))
+        wide = slots.astype(np.int64)
+        every = self._documents == self._size
+        frequency = len(wide) if every else int(np.count_nonzero(self._counted[wide]))
+        return _Found(wide, counts, frequency, saturation(counts.astype(np.float64), self._norms()[wide]))
+
+    def _norms(self) -> Floats:
+        if self._norm is None:
+            mean_length = max(self._total_length / self._documents, 1e-9)
+            self._norm = length_norm(self._lengths[: self._size].astype(np.float64), mean_length)
+        return self._norm
 
     def scores(self, terms: Iterable[str], size: int) -> Floats:
         """The BM25 score of every slot below `size` for the query's `terms`; 0 where none occurs."""
         scores = np.zeros(size)
         if not self._documents:
             return scores
-        mean_length = max(self._total_length / self._documents, 1e-9)
-        lengths = np.array(self._lengths)
         for term, repeats in Counter(terms).items():
-            if self._frequency[term] > 0:
-                slots = np.array(self._lists[term].slots)
-                counts = np.array(self._lists[term].counts, dtype=np.float64)
-                rarity = idf(self._documents, self._frequency[term])
-                scores[slots] += repeats * rarity * saturation(counts, lengths[slots], mean_length)
+            found = self._of(term)
+            if found.frequency:
+                rarity = idf(self._documents, found.frequency)
+                scores[found.slots] += repeats * rarity * found.saturated
         return scores
 
-    def coverage(self, terms: Iterable[str], slots: NDArray[np.int64]) -> Floats:
+    def coverage(self, terms: Iterable[str], slots: Integers) -> Floats:
         """The share of the query's distinct `terms`, weighted by idf, that the documents in `slots` hold."""
-        rarity = {term: idf(self._documents, self._frequency[term]) for term in sorted(set(terms))}
-        whole = sum(rarity.values())
-        held = [
-            sum(weight for term, weight in rarity.items() if term in words)
-            for words in (set(self._terms[slot].split()) for slot in slots.tolist())
-        ]
-        return np.array(held, dtype=np.float64) / whole if whole else np.zeros(len(slots))
+        held, whole = np.zeros(len(slots)), 0.0
+        for term in sorted(set(terms)):
+            found = self._of(term)
+            weight = idf(self._documents, found.frequency)
+            whole += weight
+            if found.slots.size:
+                at = np.minimum(np.searchsorted(found.slots, slots), found.slots.size - 1)
+                held += np.where(found.slots[at] == slots, weight, 0.0)
+        return held / whole if whole else np.zeros(len(slots))
 
-    def group_scores(self, terms: Iterable[str], groups: NDArray[np.int64], count: int) -> Floats:
-        """The BM25 score of `count` groups as one document each; `groups` has each slot's group, or −1."""
+    def groups(self, of_slot: Integers, count: int) -> Groups:
+        """The slots as `count` groups; `of_slot` has each slot's group, or −1."""
+        member = of_slot >= 0
+        held = self._lengths[: len(of_slot)][member]
+        lengths = np.bincount(of_slot[member], weights=held, minlength=count).astype(np.float64)
+        return Groups(of_slot, length_norm(lengths, max(float(lengths.mean()), 1e-9) if count else 1.0))
+
+    def group_scores(self, terms: Iterable[str], groups: Groups) -> Floats:
+        """The BM25 score of each of the groups as one document."""
+        count = len(groups.norms)
         scores = np.zeros(count)
-        if not count:
-            return scores
-        member = groups >= 0
-        held_lengths = np.array(self._lengths)[: len(groups)][member]
-        lengths = np.bincount(groups[member], weights=held_lengths, minlength=count).astype(np.float64)
-        mean_length = max(float(lengths.mean()), 1e-9)
-        for term, repeats in Counter(terms).items():
-            if self._frequency[term] > 0:
-                slots = np.array(self._lists[term].slots)
-                held = groups[slots] >= 0
-                weights = np.array(self._lists[term].counts, dtype=np.float64)[held]
-                counts = np.bincount(groups[slots][held], weights=weights, minlength=count).astype(np.float64)
-                rarity = idf(count, int((counts > 0).sum()))
-                scores += repeats * rarity * saturation(counts, lengths, mean_length)
+        for term, repeats in Counter(terms).items() if count else ():
+            if term not in groups.known:
+                self._look_up_groups(term, groups)
+            there, saturated = groups.known[term]
+            if there.size:
+                scores[there] += repeats * idf(count, len(there)) * saturated
         return scores
+
+    def _look_up_groups(self, term: str, groups: Groups) -> None:
+        found = self._of(term)
+        if not found.frequency:
+            groups.known[term] = found.slots[:0], found.saturated[:0]
+            return
+        group, times = groups.of_slot[found.slots], found.counts
+        member = group >= 0
+        if not member.all():
+            group, times = group[member], times[member]
+        counts = np.bincount(group, weights=times, minlength=len(groups.norms)).astype(np.float64)
+        there = np.flatnonzero(counts)
+        if sum(_OBJECT_BYTES + 2 * held.nbytes for held, _ in groups.known.values()) > _KEPT_BYTES // 4:
+            groups.known.clear()
+        groups.known[term] = there, saturation(counts[there], groups.norms[there])
 
     @property
     def nbytes(self) -> int:
-        """About how much memory the lists hold."""
-        return 300 * len(self._lists) + int(16 * self._total_length) + self._text_bytes
+        """How much memory the lists hold."""
+        own = self._lengths.nbytes + self._counted.nbytes + 8 * self._size
+        return own + sum(segment.nbytes for segment in self._segments)

@@ -18,12 +18,17 @@ from mnemolog.query.scoring.formulas import KIND_IMPORTANCE, NEUTRAL, Floats
 from mnemolog.query.scoring.relevance import Evidence, Sought, relevance
 from mnemolog.query.scoring.score import Candidates
 from mnemolog.query.scoring.usefulness import Seen
+from mnemolog.query.topmost import topmost
 from mnemolog.schemas.checks import check_finite
 from mnemolog.schemas.errors import InvalidInputError
 from mnemolog.schemas.filters import EVERYTHING
 
 CANDIDATES = 50
 """How many memories each search contributes."""
+
+Places = NDArray[np.int64]
+
+_NOWHERE: Places = np.zeros(0, dtype=np.int64)
 
 NEIGHBOURS_OF = 20
 """Of so many of the best, the memories right before and after are candidates too."""
@@ -42,19 +47,17 @@ class Recalled:
 def recall(cache: NamespaceCache, live: Live, question: Question) -> Recalled:
     """The `k` best memories of the namespace, and what was looked at."""
     evidence = _evidence(cache, live, question)
-    total, terms = relevance(evidence, live.texts, Sought(question.asks, question.authors), question.weights)
-    found = _candidates(evidence, total, live, _shown(cache, live, question))
+    found, relevant = _candidates(evidence, live, question, _shown(cache, live, question))
     places, slots = found.places, live.slots[found.places]
     if not places.size:
         return Recalled([])
-    parts = {name: values[places] for name, values in terms.items()}
-    learned = learned_of(cache, live, question, places, Seen(total[places], parts))
+    learned = learned_of(cache, live, question, places, relevant)
     kinds = _kinds(cache, slots)
     age = question.now.timestamp() - cache.used[slots]
     candidates = Candidates(
-        total[places],
-        parts | _cosine_part(evidence, places),
-        np.where(np.isin(kinds, sorted(question.lasting)), 0.0, age),
+        relevant.relevance,
+        {**relevant.terms, **_cosine_part(evidence, places)},
+        np.where(np.isin(kinds, sorted(question.lasting)), 0.0, age) if question.lasting else age,
         cache.importance[slots],
         cache.superseded[slots],
         learned.usefulness,
@@ -104,47 +107,57 @@ def _cosine_part(evidence: Evidence, places: NDArray[np.int64]) -> dict[str, Flo
 
 
 def _evidence(cache: NamespaceCache, live: Live, question: Question) -> Evidence:
-    bm25 = cache.postings.scores(question.terms, cache.size)[live.slots]
-    sessions = live.texts.sequence.sessions
-    session_bm25 = cache.postings.group_scores(question.terms, live.session_of_slot, sessions)
-    if question.vector is None or not live.slots.size:
+    bm25 = live.of(cache.postings.scores(question.terms, cache.size))
+    session_bm25 = cache.postings.group_scores(question.terms, live.sessions)
+    none = live.vectorless is not None and live.vectorless.all()
+    if question.vector is None or not live.slots.size or none:
         return Evidence(bm25, None, session_bm25)
     # One thread: a matrix product's threads are ten times as slow where cores are busy, and not bit-equal.
-    cosine: Floats = np.vecdot(cache.vectors[: cache.size], question.vector).astype(np.float64)[live.slots]
-    cosine[~cache.has_vector[live.slots]] = np.nan
-    return Evidence(bm25, None if np.isnan(cosine).all() else cosine, session_bm25)
+    cosine: Floats = live.of(np.vecdot(cache.vectors[: cache.size], question.vector)).astype(np.float64)
+    if live.vectorless is not None:
+        cosine[live.vectorless] = np.nan
+    return Evidence(bm25, cosine, session_bm25)
 
 
 def _shown(cache: NamespaceCache, live: Live, question: Question) -> Mask:
     """Which of the live memories may be hits."""
+    shown = np.ones_like(live.active) if question.superseded else live.active
+    if question.where == EVERYTHING:
+        return shown
     mask = np.zeros(cache.size, dtype=bool)
-    mask[live.slots] = question.superseded | ~cache.superseded[live.slots]
-    if question.where != EVERYTHING:
-        mask = cache.matching(question.where, mask)
-    shown: Mask = mask[live.slots]
-    return shown
+    mask[live.slots] = shown
+    selected: Mask = live.of(cache.matching(question.where, mask))
+    return selected
 
 
-def _candidates(evidence: Evidence, total: Floats, live: Live, shown: Mask) -> Found:
-    by_keyword = _best(evidence.bm25, shown & (evidence.bm25 > 0), CANDIDATES)
-    by_vector = np.zeros_like(by_keyword)
+def _candidates(evidence: Evidence, live: Live, question: Question, shown: Mask) -> tuple[Found, Seen]:
+    """The best of both searches and the neighbours of the best, and how relevant they are."""
+    by_keyword = topmost(evidence.bm25, shown & (evidence.bm25 > 0), CANDIDATES)
+    by_vector = _NOWHERE
     if evidence.cosine is not None:
-        by_vector = _best(evidence.cosine, shown & ~np.isnan(evidence.cosine), CANDIDATES)
-    found = by_keyword | by_vector
-    best = _best(total, found, NEIGHBOURS_OF)
-    sequence = live.texts.sequence
-    for beside in (sequence.before, sequence.after):
-        there = beside[best]
-        found[there[there >= 0]] = True
-    places = np.flatnonzero(found & shown)
-    return Found(places, by_vector[places], by_keyword[places])
+        allowed = shown if live.vectorless is None else shown & ~live.vectorless
+        by_vector = topmost(evidence.cosine, allowed, CANDIDATES)
+    keyword, vector = _mask(len(shown), by_keyword), _mask(len(shown), by_vector)
+    found = keyword | vector
+    places = np.flatnonzero(_with_neighbours(found, np.flatnonzero(found), live))
+    sought = Sought(question.asks, question.authors)
+    total, terms = relevance(evidence, live.texts, sought, question.weights, places)
+    best = places[topmost(total, found[places], NEIGHBOURS_OF)]
+    kept = np.flatnonzero((_with_neighbours(found, best, live) & shown)[places])
+    seen = Seen(total[kept], {name: values[kept] for name, values in terms.items()})
+    return Found(places[kept], vector[places[kept]], keyword[places[kept]]), seen
 
 
-def _best(values: Floats, mask: Mask, count: int) -> Mask:
-    """The `count` highest values among those in `mask`."""
-    allowed = np.flatnonzero(mask)
-    if allowed.size > count:
-        allowed = allowed[np.argpartition(-values[allowed], count)[:count]]
-    best = np.zeros(len(values), dtype=bool)
-    best[allowed] = True
-    return best
+def _mask(size: int, places: Places) -> Mask:
+    mask = np.zeros(size, dtype=bool)
+    mask[places] = True
+    return mask
+
+
+def _with_neighbours(found: Mask, places: Places, live: Live) -> Mask:
+    """Those found and who stands right before and after those at `places`."""
+    mask = found.copy()
+    for beside in (live.texts.sequence.before, live.texts.sequence.after):
+        there = beside[places]
+        mask[there[there >= 0]] = True
+    return mask

@@ -153,10 +153,11 @@ def take_out_names(question: str, authors: Sequence[str]) -> Named:
     """`question` without the names of `authors`; roles such as "user" are no names."""
     named = []
     keywords = sentence = question
+    lower = question.islower()
     for number, author in enumerate(authors):
-        if author.lower() in ROLES:
+        if author.lower() in ROLES or not (lower or author in question):
             continue
-        pattern = re.compile(rf"\b{re.escape(author)}\b", re.IGNORECASE if question.islower() else 0)
+        pattern = re.compile(rf"\b{re.escape(author)}\b", re.IGNORECASE if lower else 0)
         if pattern.search(question):
             named.append(number)
             keywords, sentence = pattern.sub(" ", keywords), pattern.sub("I", sentence)

@@ -16,20 +16,29 @@ def idf(documents: int, frequency: int) -> float:
     return float(np.log(1 + (documents - frequency + 0.5) / (frequency + 0.5)))
 
 
-def saturation(counts: Floats, lengths: Floats, mean_length: float) -> Floats:
-    """What a term's `counts` in documents of `lengths` terms add: f(k₁+1) / (f + k₁(1 − b + b·l/l̄)).
+def length_norm(lengths: Floats, mean_length: float) -> Floats:
+    """How much documents of `lengths` terms hold a term's counts down: k₁(1 − b + b·l/l̄).
 
     Source: Robertson and Zaragoza, The Probabilistic Relevance Framework (2009), with k₁ and b of Anserini.
     """
-    return counts * (K1 + 1) / (counts + K1 * (1 - B + B * lengths / mean_length))
+    return K1 * (1 - B + B * lengths / mean_length)
 
 
-def minmax(values: Floats) -> Floats:
-    """`values` stretched to 0…1; all 1 where they are equal."""
-    if values.size == 0:
-        return values
-    low, high = float(values.min()), float(values.max())
-    return np.ones_like(values) if high == low else (values - low) / (high - low)
+def saturation(counts: Floats, norms: Floats) -> Floats:
+    """What a term's `counts` add in documents of such `length_norm`: f(k₁+1) / (f + norm). Same source."""
+    return counts * (K1 + 1) / (counts + norms)
+
+
+def extent(values: Floats) -> tuple[float, float]:
+    """The least and the greatest of those that are not NaN; ∞ and −∞ where there are none."""
+    return float(np.fmin.reduce(values, initial=np.inf)), float(np.fmax.reduce(values, initial=-np.inf))
+
+
+def minmax(values: Floats, low: float, high: float) -> Floats:
+    """`values` between `low` and `high` stretched to 0…1; all 1 where these are equal, 0 for NaN."""
+    stretched = np.ones_like(values) if high == low else (values - low) / (high - low)
+    found: Floats = np.where(np.isnan(values), 0.0, stretched)
+    return found
 
 
 def share_of_max(values: Floats) -> Floats:

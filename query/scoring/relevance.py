@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from mnemolog.query.scoring.dates import Calendar, date_match
 from mnemolog.query.scoring.english import Asks
-from mnemolog.query.scoring.formulas import Floats, minmax, share_of_max
+from mnemolog.query.scoring.formulas import Floats, extent, minmax, share_of_max
 from mnemolog.query.scoring.sequence import Flags, Integers, Sequence
 from mnemolog.query.scoring.weights import Weights
 
@@ -23,7 +24,7 @@ LEAST = 1e-3
 """Relevance never falls to nothing, so that the product of factors keeps its order."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Texts:
     """The memories of a namespace, as columns, one entry a memory. `author` is a number, −1 for none.
 
@@ -43,7 +44,7 @@ class Texts:
     calendar: Calendar
     sequence: Sequence
 
-    @property
+    @cached_property
     def peers(self) -> bool:
         """Whether people talk with each other here."""
         return not self.roles and bool((self.author >= 0).any())
@@ -68,31 +69,56 @@ class Sought:
 
 
 def relevance(
-    evidence: Evidence, texts: Texts, sought: Sought, weights: Weights
+    evidence: Evidence, texts: Texts, sought: Sought, weights: Weights, places: Integers | None = None
 ) -> tuple[Floats, dict[str, Floats]]:
-    """The relevance of each memory, at least 0.001, and the terms that it is the sum of, by name."""
-    keyword = share_of_max(evidence.bm25)
-    similar = keyword if evidence.cosine is None else _stretched(evidence.cosine)
+    """The relevance of the memories at `places`, all of them for None, at least 0.001, and the terms that it
+    is the sum of, by name. What a search says is measured against all memories, wherever they stand."""
+    at = np.arange(len(evidence.bm25)) if places is None else places
+    searches = _searches(evidence)
+    keyword, similar = searches.keyword(at), searches.similar(at)
     base = weights.keyword * keyword + weights.vector * similar
     terms = {
         "keyword": weights.keyword * keyword,
         "vector": base - weights.keyword * keyword,
-        **_speaker_terms(texts, sought, weights),
-        **_neighbour_terms((keyword + similar) / 2, texts, weights),
-        **_session_terms(evidence, texts, weights),
-        **_question_terms(texts, sought, weights),
-        **_form_terms(texts, weights),
+        **_speaker_terms(texts, at, sought, weights),
+        **_neighbour_terms(searches, texts, at, weights),
+        **_session_terms(evidence, texts, at, weights),
+        **_question_terms(texts, at, sought, weights),
+        **_form_terms(texts, at, weights),
     }
     kept = {name: values for name, values in terms.items() if values is not None and values.any()}
     total = sum(kept.values(), np.zeros_like(keyword))
     return np.maximum(total, LEAST), kept
 
 
-def _stretched(cosine: Floats) -> Floats:
-    known = ~np.isnan(cosine)
-    stretched = np.zeros_like(cosine)
-    stretched[known] = minmax(cosine[known])
-    return stretched
+@dataclass(frozen=True, slots=True)
+class _Searches:
+    """What both searches say, from 0 to 1. `highest` is of BM25, `range` the least and greatest cosine."""
+
+    evidence: Evidence
+    highest: float
+    range: tuple[float, float]
+
+    def keyword(self, places: Integers) -> Floats:
+        """BM25 as a share of the highest; all 0 where none is positive."""
+        values = self.evidence.bm25[places]
+        return values / self.highest if self.highest > 0 else np.zeros_like(values)
+
+    def similar(self, places: Integers) -> Floats:
+        """The cosine; 0 without a vector. Where there are none at all, what the other search says."""
+        if self.evidence.cosine is None:
+            return self.keyword(places)
+        return minmax(self.evidence.cosine[places], *self.range)
+
+    def both(self, places: Integers) -> Floats:
+        """Their mean; 0 for places of −1."""
+        mean: Floats = np.where(places >= 0, (self.keyword(places) + self.similar(places)) / 2, 0.0)
+        return mean
+
+
+def _searches(evidence: Evidence) -> _Searches:
+    cosines = (0.0, 0.0) if evidence.cosine is None else extent(evidence.cosine)
+    return _Searches(evidence, float(evidence.bm25.max(initial=0.0)), cosines)
 
 
 def _scaled(weight: float, flags: Flags) -> Floats:
@@ -103,70 +129,64 @@ def _scaled(weight: float, flags: Flags) -> Floats:
 Terms = Mapping[str, Floats | None]
 
 
-def _speaker_terms(texts: Texts, sought: Sought, weights: Weights) -> Terms:
+def _speaker_terms(texts: Texts, at: Integers, sought: Sought, weights: Weights) -> Terms:
     """The question names the author; or it says "I", and the memory is the person's (assistant chats)."""
-    named = np.isin(texts.author, sought.authors) if sought.authors else None
-    person = texts.human if texts.roles and sought.asks.first_person else None
+    named = np.isin(texts.author[at], sought.authors) if sought.authors else None
+    person = texts.human[at] if texts.roles and sought.asks.first_person else None
     return {
         "author": None if named is None else _scaled(weights.author, named),
         "person": None if person is None else _scaled(weights.person, person),
     }
 
 
-def _neighbour_terms(base: Floats, texts: Texts, weights: Weights) -> Terms:
+def _neighbour_terms(searches: _Searches, texts: Texts, at: Integers, weights: Weights) -> Terms:
     """A reply gains from what it answers, above all from a question; a remark from the reply to it."""
-    sequence, author = texts.sequence, texts.author
-    replied = _other(sequence.after, author) * _at(base, sequence.after)
+    author, before, after = texts.author, texts.sequence.before[at], texts.sequence.after[at]
+    replied = _other(author[at], after, author) * searches.both(after)
     terms: dict[str, Floats | None] = {"after": weights.after * replied}
     if texts.peers:
-        asked = texts.asks & (texts.words <= LONG_QUESTION_WORDS)
-        gain = weights.before + weights.before_question * _at(asked, sequence.before)
-        terms["before"] = gain * _other(sequence.before, author) * _at(base, sequence.before)
-        terms["asking"] = _scaled(-weights.asking, texts.asks)
+        asked = texts.asks[before] & (texts.words[before] <= LONG_QUESTION_WORDS) & (before >= 0)
+        gain = weights.before + weights.before_question * asked.astype(np.float64)
+        terms["before"] = gain * _other(author[at], before, author) * searches.both(before)
+        terms["asking"] = _scaled(-weights.asking, texts.asks[at])
     return terms
 
 
-def _at(values: Floats | Flags, places: Integers) -> Floats:
-    """The values at `places`; 0 where there is none (−1)."""
-    found: Floats = np.where(places >= 0, np.asarray(values, dtype=np.float64)[places], 0.0)
-    return found
-
-
-def _other(places: Integers, author: Integers) -> Flags:
-    """Whether the memory at each place is by another known author."""
+def _other(own: Integers, places: Integers, author: Integers) -> Flags:
+    """Whether the memory at each place is by another known author than `own`."""
     there = author[places]
-    other: Flags = (places >= 0) & (author >= 0) & (there >= 0) & (there != author)
+    other: Flags = (places >= 0) & (own >= 0) & (there >= 0) & (there != own)
     return other
 
 
-def _session_terms(evidence: Evidence, texts: Texts, weights: Weights) -> Terms:
+def _session_terms(evidence: Evidence, texts: Texts, at: Integers, weights: Weights) -> Terms:
     """The session as a whole speaks of it: BM25 of the session, and its closest memory."""
-    session, count = texts.sequence.session, texts.sequence.sessions
+    sequence = texts.sequence
+    session = sequence.session[at]
     terms: dict[str, Floats | None] = {
         "session_keyword": weights.session_keyword * share_of_max(evidence.session_bm25)[session]
     }
-    if evidence.cosine is not None:
-        closest = np.full(count, -np.inf)
-        np.maximum.at(closest, session, np.nan_to_num(evidence.cosine, nan=-np.inf))
-        closest[np.isneginf(closest)] = np.nan
-        terms["session_vector"] = weights.session_vector * _stretched(closest)[session]
+    if evidence.cosine is not None and len(sequence.order):
+        closest = np.fmax.reduceat(evidence.cosine[sequence.order], sequence.firsts)
+        terms["session_vector"] = weights.session_vector * minmax(closest[session], *extent(closest))
     return terms
 
 
-def _question_terms(texts: Texts, sought: Sought, weights: Weights) -> Terms:
+def _question_terms(texts: Texts, at: Integers, sought: Sought, weights: Weights) -> Terms:
     """The question names a date, asks when, or asks how many."""
     asks = sought.asks
-    when = texts.has_date.astype(np.float64) + texts.has_relative_time if asks.when else None
+    dated = asks.years or asks.months or asks.days
+    when = texts.has_date[at].astype(np.float64) + texts.has_relative_time[at] if asks.when else None
     return {
-        "date": weights.date * date_match(texts.calendar, asks),
+        "date": weights.date * date_match(texts.calendar, asks)[at] if dated else None,
         "when": None if when is None else weights.when * when,
-        "number": _scaled(weights.number, texts.has_number) if asks.number else None,
+        "number": _scaled(weights.number, texts.has_number[at]) if asks.number else None,
     }
 
 
-def _form_terms(texts: Texts, weights: Weights) -> Terms:
+def _form_terms(texts: Texts, at: Integers, weights: Weights) -> Terms:
     """Among peers a longer remark says more, and sessions open with news; elsewhere neither holds."""
     if not texts.peers:
         return {}
-    length = weights.length * np.minimum(1.0, np.log1p(texts.words) / np.log1p(FULL_LENGTH_WORDS))
-    return {"length": length, "opening": _scaled(weights.opening, texts.sequence.opens)}
+    length = weights.length * np.minimum(1.0, np.log1p(texts.words[at]) / np.log1p(FULL_LENGTH_WORDS))
+    return {"length": length, "opening": _scaled(weights.opening, texts.sequence.opens[at])}

@@ -22,13 +22,18 @@ Flags = NDArray[np.bool_]
 @dataclass(frozen=True, slots=True)
 class Sequence:
     """For each memory: the one `before` and `after` it in its session (−1 for none), its `session`'s number,
-    and whether it is one of the first two of a session of at least six (`opens`)."""
+    and whether it is one of the first two of a session of at least six (`opens`).
+
+    `order` has all memories, one session after the other; `firsts` are the places in it where one begins.
+    """
 
     before: Integers
     after: Integers
     session: Integers
     sessions: int
     opens: Flags
+    order: Integers
+    firsts: Integers
 
 
 def sequence_of(threads: Integers, times: Floats) -> Sequence:
@@ -39,9 +44,9 @@ def sequence_of(threads: Integers, times: Floats) -> Sequence:
     if count > 1:
         same = threads[order][1:] == threads[order][:-1]
         starts[1:] = ~(same & (np.diff(times[order]) <= SESSION_GAP_SECONDS))
-    numbers = np.cumsum(starts) - 1
+    numbers, firsts = np.cumsum(starts) - 1, np.flatnonzero(starts)
     sizes = np.bincount(numbers, minlength=1)
-    places = np.arange(count) - np.flatnonzero(starts)[numbers]
+    places = np.arange(count) - firsts[numbers]
     before, after = np.full(count, -1), np.full(count, -1)
     linked = np.flatnonzero(~starts)
     before[order[linked]] = order[linked - 1]
@@ -49,4 +54,4 @@ def sequence_of(threads: Integers, times: Floats) -> Sequence:
     session, opens = np.empty(count, dtype=np.int64), np.empty(count, dtype=bool)
     session[order] = numbers
     opens[order] = (places < OPENING) & (sizes[numbers] >= OPENING_MIN_MEMORIES)
-    return Sequence(before, after, session, int(starts.sum()), opens)
+    return Sequence(before, after, session, int(starts.sum()), opens, order, firsts)

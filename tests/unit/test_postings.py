@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,7 +42,7 @@ def test_scores_equal_the_formula_on_the_documents_that_are_left(
     postings = Postings()
     left: dict[int, str] = {}
     for slot, text in enumerate(given_texts):
-        postings.add(slot, text)
+        postings.extend(slot, pa.array([text]))
         left[slot] = text
         if data.draw(st.integers(0, 1)):
             gone = data.draw(st.sampled_from(sorted(left)))
@@ -60,17 +61,17 @@ def test_group_scores_equal_the_formula_on_the_groups(
     groups = np.array([data.draw(st.integers(-1, 3)) for _ in given_texts], dtype=np.int64)
     joined = [""] * 4
     for slot, text in enumerate(given_texts):
-        postings.add(slot, text)
+        postings.extend(slot, pa.array([text]))
         if groups[slot] >= 0:
             joined[groups[slot]] += f" {text}"
-    scores = postings.group_scores(terms, groups, 4)
+    scores = postings.group_scores(terms, postings.groups(groups, 4))
     assert scores.tolist() == pytest.approx(reference(joined, terms), abs=1e-12)
 
 
 def test_a_rarer_word_counts_more_and_a_longer_text_less() -> None:
     postings = Postings()
     for slot, text in enumerate(["tea rare", "tea b", "tea c", "tea d and much more around it"]):
-        postings.add(slot, text)
+        postings.extend(slot, pa.array([text]))
     tea, rare = postings.scores(["tea"], 4), postings.scores(["rare"], 4)
     assert rare[0] > tea[0] > tea[3] > 0
     assert rare.tolist()[1:] == [0, 0, 0]
@@ -78,8 +79,8 @@ def test_a_rarer_word_counts_more_and_a_longer_text_less() -> None:
 
 def test_a_repeated_word_of_the_query_counts_again() -> None:
     postings = Postings()
-    postings.add(0, "tea")
-    postings.add(1, "coffee")
+    postings.extend(0, pa.array(["tea"]))
+    postings.extend(1, pa.array(["coffee"]))
     once, twice = (postings.scores(["tea"] * times, 2)[0] for times in (1, 2))
     assert twice == 2 * once
 
@@ -87,16 +88,64 @@ def test_a_repeated_word_of_the_query_counts_again() -> None:
 def test_nothing_known_scores_nothing() -> None:
     postings = Postings()
     assert postings.scores(["tea"], 3).tolist() == [0, 0, 0]
-    postings.add(0, "tea")
+    postings.extend(0, pa.array(["tea"]))
     postings.remove(0)
     assert postings.scores(["tea"], 1).tolist() == [0]
-    assert postings.group_scores(["tea"], np.array([], dtype=np.int64), 0).tolist() == []
+    none = postings.groups(np.array([], dtype=np.int64), 0)
+    assert postings.group_scores(["tea"], none).tolist() == []
 
 
-def test_memory_is_counted_back_when_documents_go() -> None:
+@examples(60)
+@given(parts=st.lists(st.lists(texts | st.none(), max_size=6), max_size=8), terms=queries)
+def test_it_does_not_matter_in_which_parts_documents_come(
+    parts: list[list[str | None]], terms: list[str]
+) -> None:
+    every = [text for part in parts for text in part]
+    whole, pieces, at = Postings(), Postings(), 0
+    whole.extend(0, pa.array(every, type=pa.string()))
+    for part in parts:
+        pieces.extend(at, pa.array(part, type=pa.string()))
+        at += len(part)
+    slots, groups = np.arange(at), np.arange(at) % 3
+    assert pieces.scores(terms, at).tolist() == whole.scores(terms, at).tolist()
+    assert pieces.coverage(terms, slots).tolist() == whole.coverage(terms, slots).tolist()
+    both = [each.group_scores(terms, each.groups(groups, 3)).tolist() for each in (pieces, whole)]
+    assert both[0] == both[1]
+    assert whole.scores(terms, at).tolist() == pytest.approx(reference([t or "" for t in every], terms))
+
+
+@examples(60)
+@given(given_texts=st.lists(texts, min_size=1, max_size=15), terms=queries)
+def test_coverage_is_the_share_of_the_terms_that_a_document_holds(
+    given_texts: list[str], terms: list[str]
+) -> None:
     postings = Postings()
-    postings.add(0, "tea coffee")
+    postings.extend(0, pa.array(given_texts))
+    split = [set(text.split()) for text in given_texts]
+    many = len(split)
+    rarity = {term: weight_of(sum(term in words for words in split), many) for term in set(terms)}
+    share = [
+        sum(rarity[term] for term in rarity if term in words) / sum(rarity.values()) if rarity else 0.0
+        for words in split
+    ]
+    assert postings.coverage(terms, np.arange(many)).tolist() == pytest.approx(share)
+
+
+def weight_of(frequency: int, documents: int) -> float:
+    return math.log(1 + (documents - frequency + 0.5) / (frequency + 0.5))
+
+
+def test_a_word_that_a_document_has_hundreds_of_times_is_counted() -> None:
+    postings = Postings()
+    postings.extend(0, pa.array([" ".join(["tea"] * 300)]))
+    postings.extend(1, pa.array([" ".join(["tea"] * 70_000)]))
+    expected = reference([" ".join(["tea"] * 300), " ".join(["tea"] * 70_000)], ["tea"])
+    assert postings.scores(["tea"], 2).tolist() == pytest.approx(expected)
+
+
+def test_memory_is_that_of_the_lists() -> None:
+    postings = Postings()
+    postings.extend(0, pa.array(["tea coffee"] * 10))
     before = postings.nbytes
-    postings.add(1, "tea coffee tea")
-    postings.remove(1)
-    assert postings.nbytes == before
+    postings.extend(10, pa.array([f"tea number{number}" for number in range(1_000)]))
+    assert before + 2_000 * 5 < postings.nbytes < before + 1_000 * 100

@@ -11,7 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.properties import examples
 
-from mnemolog.query.scoring.formulas import idf, importance, minmax, recency, saturation, share_of_max
+from mnemolog.query.scoring.formulas import (
+    extent,
+    idf,
+    importance,
+    length_norm,
+    minmax,
+    recency,
+    saturation,
+    share_of_max,
+)
 from mnemolog.query.scoring.score import Candidates, score
 from mnemolog.query.scoring.weights import DAY, Weights
 from mnemolog.schemas.errors import InvalidInputError
@@ -31,16 +40,19 @@ def test_idf(documents: int, frequency: int, expected: float) -> None:
 
 
 def test_saturation() -> None:
-    assert saturation(array(1), array(10), 10.0).tolist() == pytest.approx([1.0])
-    assert saturation(array(2), array(20), 10.0).tolist() == pytest.approx([2 * 1.9 / (2 + 0.9 * 1.4)])
-    assert saturation(array(1e9), array(10), 10.0)[0] == pytest.approx(1.9)
-    assert saturation(array(0), array(5), 10.0).tolist() == [0]
+    norms = length_norm(array(10, 20), 10.0)
+    assert norms.tolist() == pytest.approx([0.9, 0.9 * 1.4])
+    assert saturation(array(1, 2), norms).tolist() == pytest.approx([1.0, 2 * 1.9 / (2 + 0.9 * 1.4)])
+    assert saturation(array(1e9), norms[:1])[0] == pytest.approx(1.9)
+    assert saturation(array(0), norms[1:]).tolist() == [0]
 
 
 def test_minmax() -> None:
-    assert minmax(array(-1, 0, 3)).tolist() == [0, 0.25, 1]
-    assert minmax(array(0.4, 0.4)).tolist() == [1, 1]
-    assert minmax(array()).tolist() == []
+    values = array(-1, math.nan, 0, 3)
+    assert extent(values) == (-1, 3)
+    assert minmax(values, *extent(values)).tolist() == [0, 0, 0.25, 1]
+    assert minmax(array(0.4, 0.4), 0.4, 0.4).tolist() == [1, 1]
+    assert minmax(array(), *extent(array())).tolist() == []
 
 
 def test_share_of_max() -> None:

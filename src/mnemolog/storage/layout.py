@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from mnemolog.schemas.errors import EmbedderMismatchError, InvalidInputError, ViewError, ViewMissingError
+from mnemolog.storage.looks import looked
 from mnemolog.storage.stores import FolderStore, open_store
 from mnemolog.storage.table import connect_shard, new_session
 
@@ -66,7 +67,7 @@ class Views:
         Raises:
             ViewMissingError: no generation is live yet.
         """
-        stamp = self._store.stamp(POINTER)
+        stamp = looked(self.root, lambda: self._store.stamp(POINTER))
         if stamp is None:
             raise ViewMissingError(
                 f"there are no views at {self.root} yet; a worker, or mnemolog replay, makes them"

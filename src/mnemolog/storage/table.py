@@ -18,6 +18,7 @@ from mnemolog.schemas.matching import matches
 from mnemolog.schemas.rows import META_NAMESPACE, Row, applied_pk, filled_pk
 from mnemolog.storage.arrow import from_arrow, to_arrow
 from mnemolog.storage.engine import lancedb
+from mnemolog.storage.looks import looked
 from mnemolog.storage.presence import Presence
 from mnemolog.storage.sql import has_any, is_in, literal, to_sql
 from mnemolog.storage.upkeep import Upkeep
@@ -77,11 +78,13 @@ def _meta_row(pk: str, offset: int, fill: int) -> Row:
 
 @dataclass(frozen=True, slots=True)
 class TableState:
-    """A version of a table, by whichever process it was committed. `settled`: no other can have its stamp."""
+    """A version of a table, by whichever process it was committed. `settled`: no other can have its stamp.
+    `files` identifies the names of the versions that there are."""
 
     version: int
     stamp: int | None
     settled: bool
+    files: int | None = None
 
 
 class LanceTable:
@@ -131,13 +134,25 @@ class LanceTable:
         """The newest state; `known`, an earlier one, makes it cheap to see that nothing changed.
 
         A folder's time stamp tells that in microseconds. File systems stamp coarsely, so a stamp that was
-        fresh when it was read proves nothing, and the version is read.
+        fresh when it was read proves nothing, and the names in the folder tell, or the version is read.
         """
+        return looked(self._versions_folder, lambda: self._state(known))
+
+    def _state(self, known: TableState | None) -> TableState:
         stamp = self._folder_stamp()
         if known is not None and known.settled and stamp == known.stamp:
             return known
         settled = stamp is not None and time.time_ns() - stamp > _COARSEST_STAMP_NS
-        return TableState(self._version(), stamp, settled)
+        files = None if stamp is None else self._files()  # before the version: one that comes between is seen
+        if known is not None and files is not None and files == known.files:
+            return TableState(known.version, stamp, settled, files)
+        return TableState(self._version(), stamp, settled, files)
+
+    def _files(self) -> int | None:
+        try:
+            return hash(frozenset(os.listdir(self._versions_folder)))  # noqa: PTH208 every recall asks
+        except OSError:
+            return None
 
     def _version(self) -> int:
         try:

@@ -14,6 +14,7 @@ from mnemolog.query.models import Hits
 from mnemolog.query.queries import Asked
 from mnemolog.schemas.moments import Moment
 from mnemolog.schemas.positions import Position
+from mnemolog.storage.looks import looking_once
 from mnemolog.verbs.learning import Learning
 
 
@@ -66,11 +67,12 @@ class Recalling(Learning):
         if as_of is not None:
             return self._recall_past(query, group_by_kind, self._past(as_of, after), options)
         self._session.settle(after)
-        ask = self._queries.question(query, **options)
         if not group_by_kind:
-            hits = self._queries.recall(ask)
+            with looking_once():
+                hits = self._queries.recall(self._queries.question(query, **options))
             self._note(query, hits)
             return hits
+        ask = self._queries.question(query, **options)
         found = self._queries.recall_by_kind(ask)
         for hits in found.values():
             self._note(query, hits)

@@ -1,0 +1,109 @@
+"""The columns of a namespace's memories as Arrow, in the pieces in which they were read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from mnemolog.query.masks import Encoded, encode_column, encode_path
+from mnemolog.schemas.rows import Row
+
+Slots: TypeAlias = NDArray[np.int64]
+
+_MAX_CHUNKS = 64
+_MAX_DECODED = 1_024
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class RowStore:
+    """Rows in numbered slots. Not safe for threads."""
+
+    def __init__(self) -> None:
+        self._chunks: list[pa.Table] = []
+        self._cells: list[dict[str, Callable[[int], Any]]] = []
+        self._place = np.zeros((0, 2), dtype=np.int32)
+        self._rows: dict[int, Row] = {}
+
+    def extend(self, start: int, table: pa.Table) -> None:
+        """Put the rows of `table` into the slots from `start` on."""
+        end = start + table.num_rows
+        if end > len(self._place):
+            more = max(end, 5 * len(self._place) // 4) - len(self._place)
+            self._place = np.concatenate([self._place, np.full((more, 2), -1, dtype=np.int32)])
+        self._place[start:end, 0], self._place[start:end, 1] = len(self._chunks), np.arange(table.num_rows)
+        self._chunks.append(table)
+
+    @property
+    def many(self) -> bool:
+        """Whether there are so many pieces that they should be put together."""
+        return len(self._chunks) > _MAX_CHUNKS
+
+    def consolidate(self, slots: Slots) -> None:
+        """One piece of the rows of `slots`; the others go, the slots stay."""
+        places = pa.array(self.places(slots))
+        self._chunks = [pa.concat_tables(self._chunks).take(places).combine_chunks()]
+        self._cells.clear()
+        self._place[slots, 0], self._place[slots, 1] = 0, np.arange(len(slots))
+
+    def places(self, slots: Slots) -> Slots:
+        """Where the rows of `slots` stand in all pieces put end to end."""
+        starts = np.cumsum([0, *(chunk.num_rows for chunk in self._chunks)])
+        places: Slots = starts[self._place[slots, 0]] + self._place[slots, 1]
+        return places
+
+    def column(self, name: str, slots: Slots) -> pa.Array:
+        """One column of the rows in `slots`, in that order."""
+        return self._whole(name).combine_chunks().take(pa.array(self.places(slots)))
+
+    def encoded(self, name: str, slots: Slots) -> Encoded | None:
+        """A column, or metadata path such as `metadata.city`, of `slots`; None where there are no rows."""
+        if not self._chunks:
+            return None
+        field, _, path = name.partition(".")
+        whole = self._whole(field)
+        codes, values = encode_path(whole, path) if path else encode_column(whole)
+        return codes[self.places(slots)], values
+
+    def _whole(self, name: str) -> pa.ChunkedArray:
+        pieces = [piece for chunk in self._chunks for piece in chunk.column(name).chunks]
+        return pa.chunked_array(pieces, type=self._chunks[0].schema.field(name).type)
+
+    def row(self, slot: int) -> Row:
+        """The row in a slot."""
+        if slot not in self._rows:
+            if len(self._rows) >= _MAX_DECODED:
+                self._rows.clear()
+            self._rows[slot] = self._decoded(slot)
+        return self._rows[slot]
+
+    def _decoded(self, slot: int) -> Row:
+        chunk, at = self._place[slot].tolist()
+        for table in self._chunks[len(self._cells) :]:
+            self._cells.append({name: _cell(table.column(name)) for name in table.column_names})
+        return {name: cell(at) for name, cell in self._cells[chunk].items()}
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory it takes."""
+        return int(self._place.nbytes + sum(chunk.nbytes for chunk in self._chunks))
+
+
+def _cell(column: pa.ChunkedArray) -> Callable[[int], Any]:
+    """Gives one value of a column. Arrow's own way makes a time in ten times as long."""
+    if column.null_count == len(column):
+        return lambda _: None
+    array = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    if not pa.types.is_timestamp(array.type):
+        return lambda at: array[at].as_py()
+    moments = array.view(pa.int64())
+
+    def moment(at: int) -> datetime | None:
+        micros = moments[at].as_py()
+        return None if micros is None else _EPOCH + timedelta(microseconds=micros)
+
+    return moment
