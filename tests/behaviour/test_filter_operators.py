@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import uuid
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from support.stores import NOON, OpenMemory, Store
+from support.stores import NOON, OpenMemory
 
+import mnemolog
 from mnemolog import Memory
 from mnemolog.schemas.filters import OPERATORS, Compare
 from mnemolog.schemas.scope import scope_node
@@ -88,12 +91,19 @@ def test_every_operator_selects_the_right_rows_in_every_verb(mem: Memory) -> Non
         assert mem.forget_scope(document, dry_run=True) == len(wanted), document
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
+    """A handle on a folder that all cases share."""
+    with mnemolog.open(tmp_path_factory.mktemp("filters"), "cases", embedder="hashing") as opened:
+        yield opened
+
+
 @pytest.mark.parametrize(("document", "wanted"), [case for case in CASES if case[1]])
 def test_forgetting_by_an_operator_leaves_the_others(
-    folder_store: Store, document: dict[str, Any], wanted: set[str]
+    folder: Memory, document: dict[str, Any], wanted: set[str]
 ) -> None:
     """The fold's reading of the filter, on rows in the view."""
-    mem = folder_store.open()
+    mem = folder.at(uuid.uuid4().hex)
     fill(mem)
     mem.list()
     mem.forget_scope(document)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta, timezone
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from support.stores import NOON, MovingClock, Store
 import mnemolog
 from mnemolog import Memory
 from mnemolog.producers import MemoryProducer
+from mnemolog.producers.embedded import EmbeddedLog
 from mnemolog.schemas.errors import InvalidInputError, LogUnavailableError
 from mnemolog.schemas.namespaces import make_namespace
 
@@ -111,7 +113,16 @@ OPENINGS: list[tuple[str | None, Callable[[Any], object]]] = [
 ]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
+def folder_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """A folder that all cases share: what is refused leaves nothing in it."""
+    home = tmp_path_factory.mktemp("wrong") / "memory"
+    made = Store(partial(mnemolog.open, home), lambda: EmbeddedLog(home / "log.sqlite"), "test")
+    with made.held:
+        yield made
+
+
+@pytest.fixture(scope="module")
 def mem(folder_store: Store) -> Memory:
     return folder_store.open()
 
@@ -159,7 +170,7 @@ def test_what_is_no_namespace_is_refused(namespace: Any) -> None:
 
 def test_forgetting_a_scope_takes_the_expired_and_their_counts_too(folder_store: Store) -> None:
     clock = MovingClock(NOON)
-    mem = folder_store.open(clock=clock)
+    mem = folder_store.open("scope", clock=clock)
     mem.remember("soon gone", id="m", tags=["t"], ttl_seconds=60)
     mem.feedback("r", used=["m"])
     clock.advance(hours=1)
