@@ -41,6 +41,14 @@ class Collection:
     memories: Sequence[dict[str, Any]]
     questions: Sequence[Asked]
 
+    def due(self, asked: Asked) -> int:
+        """How many memories exist when a question is asked."""
+        return asked.before or len(self.memories)
+
+    def in_order(self) -> list[Asked]:
+        """The questions as time goes on."""
+        return sorted(self.questions, key=self.due)
+
 
 @dataclass(slots=True)
 class Scores:
@@ -49,6 +57,14 @@ class Scores:
     collection: list[str] = field(default_factory=list)
     category: list[str] = field(default_factory=list)
     values: list[tuple[float, float, float]] = field(default_factory=list)
+
+    def add(self, collection: str, asked: Asked, ids: Sequence[str]) -> None:
+        """Take what a question found, best first."""
+        ranks = [ids.index(wanted) + 1 for wanted in asked.evidence if wanted in ids]
+        share = [sum(rank <= deep for rank in ranks) / len(asked.evidence) for deep in (5, 10)]
+        self.collection.append(collection)
+        self.category.append(asked.category)
+        self.values.append((1 / min(ranks) if ranks else 0.0, share[0], share[1]))
 
 
 def evaluate(collections: Iterable[Collection], embedder: EmbedderSpec, weights: Any = None) -> Scores:
@@ -64,10 +80,8 @@ def evaluate(collections: Iterable[Collection], embedder: EmbedderSpec, weights:
 
 def _remember_and_ask(memory: mnemolog.Memory, collection: Collection, scores: Scores) -> None:
     known = 0
-    order = sorted(collection.questions, key=lambda asked: asked.before or len(collection.memories))
-    for asked in order:
-        due = asked.before or len(collection.memories)
-        if due > known:
+    for asked in collection.in_order():
+        if (due := collection.due(asked)) > known:
             receipts = memory.remember_many(collection.memories[known:due])
             memory.wait(receipts[-1].position, 600)
             known = due
@@ -81,13 +95,7 @@ def ask(memory: mnemolog.Memory, collection: Collection, scores: Scores) -> None
 
 
 def _ask(memory: mnemolog.Memory, name: str, asked: Asked, scores: Scores) -> None:
-    ids = memory.recall(asked.text, k=DEPTH).ids
-    ranks = [ids.index(wanted) + 1 for wanted in asked.evidence if wanted in ids]
-    first = 1 / min(ranks) if ranks else 0.0
-    share = [sum(rank <= deep for rank in ranks) / len(asked.evidence) for deep in (5, 10)]
-    scores.collection.append(name)
-    scores.category.append(asked.category)
-    scores.values.append((first, share[0], share[1]))
+    scores.add(name, asked, memory.recall(asked.text, k=DEPTH).ids)
 
 
 def compare(base: Scores, other: Scores, seed: int = 7, rounds: int = 2_000) -> str:

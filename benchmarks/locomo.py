@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.evaluation import Asked, Collection, compare, evaluate, show
+from benchmarks.evaluation_peers import heapdb
 from benchmarks.learning import NOISES, learn_and_ask
 
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
@@ -68,6 +69,7 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="folder of conversations, one JSON each")
+    parser.add_argument("--heapdb", metavar="PYTHON", help="an interpreter that has heapdb-memory")
     parser.add_argument("--json", type=Path, help="write the figures here")
     parser.add_argument(
         "--noise", choices=list(NOISES), action="append", help="learn from feedback that errs so"
@@ -79,6 +81,8 @@ def main() -> None:
         "keywords only": evaluate(collections, "none"),
     }
     learned = {name: learn_and_ask(collections, None, NOISES[name]) for name in arguments.noise or ()}
+    if arguments.heapdb:
+        runs["heapdb-memory"] = heapdb(arguments.heapdb, collections)
     show("LoCoMo", runs | {f"learned, {name}": scores for name, scores in learned.items()}, arguments.json)
     for name, scores in learned.items():
         print(f"learned, {name}, against no feedback: {compare(runs['defaults'], scores)}")

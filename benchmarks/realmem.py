@@ -10,7 +10,8 @@ import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from benchmarks.evaluation import Asked, Collection, evaluate, show
+from benchmarks.evaluation import Asked, Collection, compare, evaluate, show
+from benchmarks.evaluation_peers import heapdb
 from mnemolog.query.scoring.weights import Weights
 
 PLAIN = Weights(
@@ -60,6 +61,7 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="folder of notes, one JSON a person")
+    parser.add_argument("--heapdb", metavar="PYTHON", help="an interpreter that has heapdb-memory")
     parser.add_argument("--json", type=Path, help="write the figures here")
     arguments = parser.parse_args()
     collections = [collection_of(path) for path in sorted(arguments.data.glob("*.json"))]
@@ -68,7 +70,11 @@ def main() -> None:
         "plain hybrid": evaluate(collections, None, PLAIN),
         "keywords only": evaluate(collections, "none"),
     }
+    if arguments.heapdb:
+        runs["heapdb-memory"] = heapdb(arguments.heapdb, collections)
     show("RealMem notes", runs, arguments.json)
+    for name, scores in list(runs.items())[1:]:
+        print(f"defaults against {name}: {compare(scores, runs['defaults'])}")
 
 
 if __name__ == "__main__":
