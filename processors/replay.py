@@ -128,14 +128,17 @@ def _flip(views: Views, manifest: Manifest, run: _Run) -> None:
 
     Below a folder nobody applies more to the old one meanwhile. On an object store workers may; there a
     reader stays with the old one until the new one has caught up.
+
+    Raises:
+        GenerationReplacedError: another replay has flipped meanwhile; what this one built is kept.
     """
     with ExitStack() as locks:
-        if views.local and views.exist:
-            live = views.current()
+        live = views.current() if views.exist else None
+        if views.local and live is not None:
             for partition in range(live.partitions):
                 locks.enter_context(LiveShardLock(views, live.generation, partition))
         run.catch_up()
-        views.make_live(manifest.generation)
+        views.make_live(manifest.generation, live.generation if live else None)
 
 
 class _Run:

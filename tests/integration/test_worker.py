@@ -13,6 +13,7 @@ import pytest
 from kafka import KafkaAdminClient, TopicPartition
 from kafka.structs import OffsetAndMetadata
 from numpy.typing import NDArray
+from support.streams import append, mixed, remembered, users
 from support.workers import (
     WorkerProcess,
     WorkerThread,
@@ -28,7 +29,7 @@ from mnemolog.processors.replay import replay
 from mnemolog.producers.commands import Commands
 from mnemolog.producers.kafka import KafkaLog, create_topics
 from mnemolog.schemas.codec import decode, encode
-from mnemolog.schemas.events import Envelope, RecordDeadLettered
+from mnemolog.schemas.events import RecordDeadLettered
 from mnemolog.schemas.namespaces import encode_namespace
 from mnemolog.schemas.positions import Position
 from mnemolog.schemas.records import Record
@@ -47,38 +48,6 @@ def log(broker: LocalBroker) -> Iterator[KafkaLog]:
 @pytest.fixture
 def views(tmp_path: Path) -> Path:
     return tmp_path / "views"
-
-
-def users(prefix: str, count: int = 12) -> list[Commands]:
-    """Namespaces that no other test has, over all partitions."""
-    return [Commands((prefix, f"user{number}")) for number in range(count)]
-
-
-def append(log: KafkaLog, events: Sequence[Envelope]) -> list[Position]:
-    return log.append([record for event in events for record in encode(event)])
-
-
-def remembered(who: Sequence[Commands], count: int, word: str = "memory") -> list[Envelope]:
-    return [
-        who[number % len(who)].remember(f"{word} {number}", id=f"{word}-{number}", tags=["t"])
-        for number in range(count)
-    ]
-
-
-def mixed(who: Sequence[Commands], count: int, word: str) -> list[Envelope]:
-    """Memories, changes of them, feedback, forgetting: each later event depends on those before."""
-    events: list[Envelope] = []
-    for number in range(count):
-        user = who[number % len(who)]
-        events.append(user.remember(f"{word} {number}", id=f"{word}-{number}", key=f"slot {number % 5}"))
-        if number % 3 == 0:
-            events.append(user.update(f"{word}-{number}", text=f"{word} {number} anew"))
-        if number % 4 == 0:
-            recall = f"{word}-recall-{number}"
-            events.append(user.feedback(recall, used=[f"{word}-{number}"], ignored=[f"{word}-x"]))
-        if number % 7 == 0:
-            events.append(user.forget([f"{word}-{number}"]))
-    return events
 
 
 def test_what_is_appended_becomes_rows_and_a_stop_is_clean(

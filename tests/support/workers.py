@@ -41,8 +41,16 @@ def wait_until(true: Callable[[], bool], what: str, patience: float = PATIENCE) 
 class WorkerProcess:
     """A worker in a process of its own, which a test may kill."""
 
-    def __init__(self, kafka: str, views: Path, group: str, embedder: str = "none", *more: str) -> None:
-        self.log_file = views.parent / f"worker-{time.monotonic_ns()}.log"
+    def __init__(
+        self,
+        kafka: str,
+        views: Path | str,
+        group: str,
+        embedder: str = "none",
+        *more: str,
+        home: Path | None = None,
+    ) -> None:
+        self.log_file = (home or Path(views).parent) / f"worker-{time.monotonic_ns()}.log"
         command = [sys.executable, "-m", "mnemolog.worker", "--kafka", kafka, "--views", str(views)]
         with self.log_file.open("w") as output:
             self.process = subprocess.Popen(
@@ -101,7 +109,7 @@ class WorkerThread:
         assert self.code == 0 or error is not None
 
 
-def live(views: Path) -> Shards:
+def live(views: Path | str) -> Shards:
     """The rows of the live generation."""
     root = Views(views)
     manifest = root.current()
@@ -125,7 +133,7 @@ def folded(log: Log, embedder: Embedder | None = None) -> Shards:
     return found
 
 
-def caught_up(log: Log, views: Path) -> bool:
+def caught_up(log: Log, views: Path | str) -> bool:
     """Whether the views have applied all that is in the log."""
     root = Views(views)
     try:
@@ -140,6 +148,6 @@ def caught_up(log: Log, views: Path) -> bool:
         return False
 
 
-def wait_until_caught_up(log: Log, views: Path) -> None:
+def wait_until_caught_up(log: Log, views: Path | str) -> None:
     """Wait until the views have applied all that is in the log."""
     wait_until(lambda: caught_up(log, views), "the views to catch up with the log")

@@ -13,7 +13,13 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from mnemolog.schemas.errors import EmbedderMismatchError, InvalidInputError, ViewError, ViewMissingError
+from mnemolog.schemas.errors import (
+    EmbedderMismatchError,
+    GenerationReplacedError,
+    InvalidInputError,
+    ViewError,
+    ViewMissingError,
+)
 from mnemolog.storage.looks import looked
 from mnemolog.storage.stores import FolderStore, open_store
 from mnemolog.storage.table import connect_shard, new_session
@@ -90,7 +96,7 @@ class Views:
 
     def generations(self) -> list[str]:
         """The names of all generations, oldest first."""
-        return [name.split("/")[0] for name in self._store.names(MANIFEST)]
+        return [name for name in self._store.folders() if self._store.read(f"{name}/{MANIFEST}") is not None]
 
     def add(self, manifest: Manifest) -> Manifest:
         """Make a generation, not live yet, under a name of its own that sorts after all there are."""
@@ -106,13 +112,29 @@ class Views:
         """Flip to a generation unless one is live already."""
         self._store.create(POINTER, _json({"generation": generation}))
 
-    def make_live(self, generation: str) -> None:
-        """Flip the pointer, in one step that survives a crash; readers follow."""
+    def make_live(self, generation: str, instead_of: str | None = None) -> None:
+        """Flip the pointer, in one step that survives a crash; readers follow.
+
+        Of several that flip at the same time one succeeds.
+
+        Raises:
+            ViewMissingError: there is no such generation.
+            GenerationReplacedError: another flip came first, or `instead_of` is given and not live.
+        """
         self.manifest(generation)
-        if self.exist:
-            self.mark_complete(self.current().generation)
-        self.mark_complete(generation)
-        self._store.write(POINTER, _json({"generation": generation}))
+        pointer = _json({"generation": generation})
+        found = self._store.stamped(POINTER)
+        live = None if found is None else self._pointed(found.data)
+        if instead_of not in (None, live):
+            raise GenerationReplacedError(f"{live} is live by now, not {instead_of}")
+        for complete in (generation, *([live] if live else ())):
+            self.mark_complete(complete)
+        if found is None:
+            flipped = self._store.create(POINTER, pointer)
+        else:
+            flipped = self._store.replace(POINTER, pointer, found.stamp)
+        if not (flipped or self._live_now() == generation):
+            raise GenerationReplacedError(f"another generation than {generation} was made live just now")
 
     def mark_complete(self, generation: str) -> None:
         """Say that a generation holds all that the log had at some time; it may be rolled back to."""
@@ -131,7 +153,7 @@ class Views:
             InvalidInputError: it is live.
         """
         shards = self.manifest(generation).partitions
-        if self.exist and self.current().generation == generation:
+        if self._live_now() == generation:
             raise InvalidInputError(f"{generation} is live", field="generation")
         self._store.remove(f"{generation}/{COMPLETE}")
         for partition in range(shards):
@@ -156,6 +178,17 @@ class Views:
         data = self._store.read(name)
         if data is None:
             raise ViewMissingError(f"there is no {name} at {self.root}")
+        return self._parsed(name, data)
+
+    def _live_now(self) -> str | None:
+        """The live generation, asked of the store itself: `current` may be a second behind a bucket."""
+        found = self._store.read(POINTER)
+        return None if found is None else self._pointed(found)
+
+    def _pointed(self, pointer: bytes) -> str:
+        return str(self._parsed(POINTER, pointer).get("generation"))
+
+    def _parsed(self, name: str, data: bytes) -> dict[str, Any]:
         try:
             document = json.loads(data)
         except ValueError as error:

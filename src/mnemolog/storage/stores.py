@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from mnemolog.schemas.errors import InvalidInputError, ViewError
 
 BUCKET_STAMP_SECONDS = 1.0
 """How old a bucket's pointer may be: a reader follows a flip within this time."""
+
+
+class Stamped(NamedTuple):
+    """A document, and a stamp that no other content of it has."""
+
+    data: bytes
+    stamp: object
 
 
 class Store(Protocol):
@@ -27,11 +37,20 @@ class Store(Protocol):
     def create(self, name: str, data: bytes) -> bool:
         """Put a document where there is none, durable on return; False if there is one, which stays."""
 
+    def stamped(self, name: str) -> Stamped | None:
+        """The document as it is now, with its stamp for `replace`; None if there is none."""
+
+    def replace(self, name: str, data: bytes, stamp: object) -> bool:
+        """Put a document in place of the one with this stamp; False if that is another one by now.
+
+        Of several that replace the same one at the same time, one succeeds.
+        """
+
     def stamp(self, name: str) -> object:
         """Changes when the document does; None if there is none. Cheap."""
 
-    def names(self, ending: str) -> list[str]:
-        """The names that end so, sorted."""
+    def folders(self) -> list[str]:
+        """The names of the folders at the root, sorted."""
 
     def remove(self, name: str) -> None:
         """Remove the document `name`, or all below the folder `name`; nothing there is no error."""
@@ -43,7 +62,9 @@ class Store(Protocol):
 def open_store(root: str | Path) -> Store:
     """The store at `root`: a folder, or `s3://bucket/prefix` (also gs://, az://; needs `mnemolog[s3]`).
 
-    Credentials, region and endpoint come from the environment, such as AWS_ENDPOINT.
+    Credentials, region and endpoint come from the environment: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY,
+    AWS_REGION, AWS_ENDPOINT, AWS_ALLOW_HTTP, as every client of the store's kind reads them. The store must
+    have conditional puts (If-Match, If-None-Match): the pointer and LanceDB's commits rest on them.
     """
     if "://" not in str(root):
         return FolderStore(Path(root))
@@ -91,6 +112,20 @@ class FolderStore:
             os.fsync(file.fileno())
         return temporary
 
+    def stamped(self, name: str) -> Stamped | None:
+        """See `Store.stamped`."""
+        stamp = self.stamp(name)
+        data = self.read(name)
+        return None if stamp is None or data is None else Stamped(data, stamp)
+
+    def replace(self, name: str, data: bytes, stamp: object) -> bool:
+        """See `Store.replace`: who replaces something holds the lock of the folder."""
+        with _locked(self._root):
+            if self.stamp(name) != stamp:
+                return False
+            self.write(name, data)
+            return True
+
     def stamp(self, name: str) -> object:
         """See `Store.stamp`."""
         try:
@@ -99,9 +134,9 @@ class FolderStore:
             return None
         return stat.st_ino, stat.st_mtime_ns
 
-    def names(self, ending: str) -> list[str]:
-        """See `Store.names`; one folder deep."""
-        return sorted(path.relative_to(self._root).as_posix() for path in self._root.glob(f"*/*{ending}"))
+    def folders(self) -> list[str]:
+        """See `Store.folders`."""
+        return sorted(path.name for path in self._root.glob("*/"))
 
     def remove(self, name: str) -> None:
         """See `Store.remove`."""
@@ -116,6 +151,16 @@ class FolderStore:
         path = self._root / name
         path.mkdir(parents=True, exist_ok=True)
         return str(path)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _sync_folder(folder: Path) -> None:
@@ -141,25 +186,36 @@ class BucketStore:
         except FileNotFoundError:
             return None
         except self._obstore.exceptions.BaseError as error:
-            raise ViewError(f"{self._root}/{name} can't be read: {error}") from error
+            raise ViewError(f"{self._root}/{name} can't be read: {_first_line(error)}") from error
+
+    def stamped(self, name: str) -> Stamped | None:
+        """See `Store.stamped`: a tag older than the document makes `replace` fail, one younger would not."""
+        stamp = self._etag(name)
+        data = self.read(name)
+        return None if stamp is None or data is None else Stamped(data, stamp)
 
     def write(self, name: str, data: bytes) -> None:
         """See `Store.write`."""
-        try:
-            self._obstore.put(self._store, name, data)
-        except self._obstore.exceptions.BaseError as error:
-            raise ViewError(f"{self._root}/{name} can't be written: {error}") from error
-        self._stamps.pop(name, None)
+        self._put(name, data, "overwrite")
 
     def create(self, name: str, data: bytes) -> bool:
-        """See `Store.create`: a conditional put."""
+        """See `Store.create`: a put on condition that there is none."""
+        return self._put(name, data, "create")
+
+    def replace(self, name: str, data: bytes, stamp: object) -> bool:
+        """See `Store.replace`: a put on condition that the document's tag is still the same."""
+        return self._put(name, data, {"e_tag": stamp})
+
+    def _put(self, name: str, data: bytes, mode: object) -> bool:
+        errors = self._obstore.exceptions
         try:
-            self._obstore.put(self._store, name, data, mode="create")
-        except self._obstore.exceptions.AlreadyExistsError:
+            self._obstore.put(self._store, name, data, mode=mode, use_multipart=False)
+        except (errors.AlreadyExistsError, errors.PreconditionError, FileNotFoundError):
             return False
-        except self._obstore.exceptions.BaseError as error:
-            raise ViewError(f"{self._root}/{name} can't be written: {error}") from error
-        self._stamps.pop(name, None)
+        except errors.BaseError as error:
+            raise ViewError(f"{self._root}/{name} can't be written: {_first_line(error)}") from error
+        finally:
+            self._stamps.pop(name, None)
         return True
 
     def stamp(self, name: str) -> object:
@@ -177,12 +233,14 @@ class BucketStore:
         except FileNotFoundError:
             return None
         except self._obstore.exceptions.BaseError as error:
-            raise ViewError(f"{self._root} can't be reached: {error}") from error
+            raise ViewError(f"{self._root} can't be reached: {_first_line(error)}") from error
 
-    def names(self, ending: str) -> list[str]:
-        """See `Store.names`."""
-        found = [entry["path"] for batch in self._obstore.list(self._store) for entry in batch]
-        return sorted(path for path in found if path.endswith(ending) and path.count("/") == 1)
+    def folders(self) -> list[str]:
+        """See `Store.folders`."""
+        try:
+            return sorted(self._obstore.list_with_delimiter(self._store)["common_prefixes"])
+        except self._obstore.exceptions.BaseError as error:
+            raise ViewError(f"{self._root} can't be listed: {_first_line(error)}") from error
 
     def remove(self, name: str) -> None:
         """See `Store.remove`."""
@@ -192,7 +250,7 @@ class BucketStore:
         except FileNotFoundError:
             pass
         except self._obstore.exceptions.BaseError as error:
-            raise ViewError(f"{self._root}/{name} can't be removed: {error}") from error
+            raise ViewError(f"{self._root}/{name} can't be removed: {_first_line(error)}") from error
         self._stamps.pop(name, None)
 
     def uri(self, name: str) -> str:
@@ -209,4 +267,11 @@ def _connect(root: str) -> tuple[Any, Any]:
     try:
         return obstore, from_url(root)
     except obstore.exceptions.BaseError as error:
-        raise InvalidInputError(f"{root} is no store that can be used: {error}", field="views") from error
+        raise InvalidInputError(
+            f"{root} is no store that can be used: {_first_line(error)}", field="views"
+        ) from error
+
+
+def _first_line(error: Exception) -> str:
+    """What went wrong; the lines after it are the client's own state."""
+    return str(error).partition("\n")[0]
