@@ -27,7 +27,7 @@ from mnemolog.storage.stores import Store, open_store
 
 MODEL = "hashing:16"
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.timeout(900), pytest.mark.kafka]
 """The first run on a machine builds the server: three minutes of a processor's time."""
 
 
