@@ -72,6 +72,13 @@ def _run(query: Any) -> pa.Table:
         raise ViewError(f"the view could not be read: {error}") from error
 
 
+def _stream(query: Any) -> Iterator[pa.RecordBatch]:
+    try:
+        yield from query.to_batches()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise ViewError(f"the view could not be read: {error}") from error
+
+
 def _meta_row(pk: str, offset: int, fill: int) -> Row:
     return {"pk": pk, "namespace": META_NAMESPACE, "deleted": True, "_off": offset, "_fill": fill}
 
@@ -202,11 +209,8 @@ class LanceTable:
         return known.possible(column, values)
 
     def _column(self, name: str) -> Iterator[list[object]]:
-        try:
-            for batch in self._table.search().select([name]).to_batches():
-                yield batch.column(0).to_pylist()
-        except (OSError, RuntimeError, ValueError) as error:
-            raise ViewError(f"the view could not be read: {error}") from error
+        for batch in _stream(self._table.search().select([name])):
+            yield batch.column(0).to_pylist()
 
     def _holds(self, condition: str) -> bool:
         """Whether any row is so. It takes a third of the time of a read, which what is new does not need."""
@@ -230,8 +234,10 @@ class LanceTable:
         return from_arrow(self.where(f"_off >= {int(offset)} AND namespace <> {literal(META_NAMESPACE)}"))
 
     def scan(self) -> Iterator[Row]:
-        """Every row of the view, tombstones included, in no order."""
-        yield from from_arrow(self.where(f"namespace <> {literal(META_NAMESPACE)}"))
+        """Every row of the view, tombstones included, in no order; a few thousand at once are in memory."""
+        query = self._table.search().where(f"namespace <> {literal(META_NAMESPACE)}")
+        for batch in _stream(query):
+            yield from from_arrow(pa.Table.from_batches([batch]))
 
     def pending(self, limit: int, skip: int = 0) -> list[Row]:
         """Up to `limit` live rows that still lack their vector, after the first `skip` of them."""
