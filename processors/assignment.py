@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Collection, Sequence
 
-from mnemolog.processors.late_vectors import keep_filling
+from mnemolog.processors.late_vectors import keep_filling, keep_tending
 from mnemolog.processors.materialize import ShardWriter
 from mnemolog.processors.partition_pump import Delivery, Gate, PartitionPump, Source
 from mnemolog.processors.reactors.reactor import Reactor, keep_reacting
@@ -68,6 +68,7 @@ class Assignment:
         self._tasks = [
             asyncio.create_task(keep_filling(number, writer)) for number, writer in writers.items()
         ]
+        self._tasks += [asyncio.create_task(keep_tending(*shard)) for shard in writers.items()]
         if self._reactors_of is not None:
             watching = [(number, one) for number in writers for one in self._reactors_of(number)]
             self._tasks += [asyncio.create_task(keep_reacting(*watched)) for watched in watching]

@@ -47,6 +47,7 @@ class InlineRunner:
         self._views = views
         self._embedder = embedder
         self._clock = clock
+        self._monotonic = monotonic
         self._partitions = log.partitions(FED_TOPICS[0])
         self._manifest = ensure_live(views, self._partitions, embedder)
         self._writers: dict[int, ShardWriter] = {}
@@ -161,6 +162,16 @@ class InlineRunner:
         while not self._stopping.wait(POLL_SECONDS):
             if self._fill_backoff.due:
                 self._fill()
+            self._tend()
+
+    def _tend(self) -> None:
+        try:
+            for writer in list(self._writers.values()):
+                writer.tend(self._monotonic())
+        except GenerationReplacedError:
+            return
+        except Exception as error:  # noqa: BLE001 upkeep that has to wait is no reason to stop
+            _logger.warning("upkeep has to wait: %s", error)
 
     def _run_reacting(self) -> None:
         while not self._stopping.wait(LOOK_SECONDS):

@@ -29,6 +29,19 @@ class Fillable(Protocol):
     def fill_pending(self) -> tuple[int, int]:
         """Embed some rows whose vectors are missing: (how many are done, how many failed)."""
 
+    def tend(self, now: float) -> None:
+        """Do a step of the upkeep that is due at `now`, in seconds of a clock."""
+
+
+async def keep_tending(partition: int, shard: Fillable) -> None:
+    """Do the upkeep of a shard that is due, a step a second, for ever, beside the stream of events."""
+    while True:
+        await asyncio.sleep(LOOK_SECONDS)
+        try:
+            await in_thread(shard.tend, time.monotonic())
+        except Exception as error:  # noqa: BLE001 upkeep that has to wait is never a reason to stop
+            logger.warning("partition %d: upkeep has to wait: %s", partition, error)
+
 
 async def keep_filling(partition: int, shard: Fillable) -> None:
     """Fill in what a shard's rows lack, for ever: at once while it works, else with growing pauses."""

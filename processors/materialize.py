@@ -68,6 +68,7 @@ class ShardWriter:
         self._embedder = embedder
         self._on_rejected = on_rejected
         self._lock = lock or threading.Lock()
+        self._alone = lock is not None
         self._passed_over = 0
         self.lacks_vectors = embedder is not None
 
@@ -147,6 +148,15 @@ class ShardWriter:
         lacking = [row for row in rows if lacks_vector(row)]
         done = {row["pk"]: row for row in self._embedder.embed(lacking)}
         return [done.get(row["pk"], row) for row in rows]
+
+    def tend(self, now: float) -> None:
+        """Do a short step of each table's upkeep that is due at `now`, in seconds of a clock.
+
+        To be called again and again: what is long is done in many steps, so that no event waits for it.
+        """
+        for _, table in [*self._folds, *self._projections]:
+            with self._lock:
+                table.tend(now, self._alone)
 
     def fill_pending(self) -> tuple[int, int]:
         """Embed up to a batch of rows whose vectors are missing: (how many are done, how many failed).

@@ -105,3 +105,9 @@ class ViewTable(Protocol):
 
     def fill(self, rows: Sequence[Row]) -> None:
         """Write rows whose vectors came late; a row that changed meanwhile stays."""
+
+    def tend(self, now: float, alone: bool) -> bool:
+        """One short step of the upkeep that is due at `now`, in seconds of a clock; whether more is left.
+
+        `alone` says that nobody else can be writing the table.
+        """

@@ -88,3 +88,51 @@ def test_what_lacks_its_vector_and_what_a_replay_left_are_notices(cli: CommandLi
     assert [one["place"] for one in found] == [left, "g000001/p00/memories"]
     cli.ok("generations", "drop", "--interrupted")
     assert len(findings(cli, 0)) == 1
+
+
+def repairs(cli: CommandLine) -> list[str]:
+    result = cli.run("doctor", "--repair")
+    assert result.exit_code == 0, result.output
+    return [line.split("\t")[2] for line in result.stdout.splitlines()]
+
+
+def test_repair_does_nothing_where_all_is_well(cli: CommandLine) -> None:
+    assert repairs(cli) == []
+
+
+@pytest.mark.parametrize("broken", ["twice", "missing", "strange", "ahead"])
+def test_repair_builds_anew_what_gives_wrong_answers(cli: CommandLine, broken: str) -> None:
+    before = cli.ok("list")
+    memories, edges = table(cli, "memories").lance, table(cli, "edges").lance
+    match broken:
+        case "twice":
+            memories.add(memories.search().where("id = 'm1'").to_arrow())
+        case "missing":
+            edges.delete("kind = 'fact'")
+        case "strange":
+            memories.delete("kind = 'fact'")
+        case "ahead":
+            memories.update(where="pk LIKE '@applied%'", values_sql={"_off": "_off + 5"})
+    assert findings(cli, 1)
+    (done,) = repairs(cli)
+    assert done == "built anew from the log, 2 events, and live now"
+    assert findings(cli, 0) == []
+    assert cli.ok("list") == before
+
+
+def test_repair_removes_what_a_killed_writer_left_and_says_so(cli: CommandLine) -> None:
+    import os
+    import shutil
+
+    folder = cli.home / "views" / "g000001" / "p00" / "memories.lance" / "data"
+    orphan, half = folder / f"{'0' * 48}.lance", folder / ".tmpAb12cd"
+    shutil.copy(next(folder.glob("*.lance")), orphan)
+    half.write_bytes(b"half")
+    for path in (orphan, half):
+        os.utime(path, (0, 0))
+    (found,) = findings(cli, 0)
+    assert found.startswith("2 files, 0.")
+    assert repairs(cli) == ["2 files that a killed writer had left are removed"]
+    assert not orphan.exists()
+    assert not half.exists()
+    assert findings(cli, 0) == []

@@ -55,6 +55,10 @@ class MemoryTable:
         self._fills += 1
         self._write([{**row, "_fill": self._fills} for row in rows])
 
+    def tend(self, now: float, alone: bool) -> bool:  # noqa: ARG002 the port's signature
+        """Nothing: a dict needs none."""
+        return False
+
     def _write(self, rows: Sequence[Row]) -> None:
         for row in rows:
             known = self._rows.get(row["pk"])

@@ -21,7 +21,7 @@ from mnemolog.storage.engine import lancedb
 from mnemolog.storage.looks import looked
 from mnemolog.storage.presence import Presence
 from mnemolog.storage.sql import has_any, is_in, literal, to_sql
-from mnemolog.storage.upkeep import Upkeep
+from mnemolog.storage.upkeep import Upkeep, pinned
 
 _NEWER = "source._off > target._off OR (source._off = target._off AND source._fill > target._fill)"
 _CHUNK = 1_000
@@ -235,9 +235,13 @@ class LanceTable:
 
     def scan(self) -> Iterator[Row]:
         """Every row of the view, tombstones included, in no order; a few thousand at once are in memory."""
-        query = self._table.search().where(f"namespace <> {literal(META_NAMESPACE)}")
-        for batch in _stream(query):
-            yield from from_arrow(pa.Table.from_batches([batch]))
+        condition = f"namespace <> {literal(META_NAMESPACE)}"
+        try:
+            with pinned(self._table) as dataset:
+                for batch in dataset.to_batches(filter=condition, batch_size=_CHUNK):
+                    yield from from_arrow(pa.Table.from_batches([batch]))
+        except (OSError, RuntimeError, ValueError) as error:
+            raise ViewError(f"the view could not be read: {error}") from error
 
     def pending(self, limit: int, skip: int = 0) -> list[Row]:
         """Up to `limit` live rows that still lack their vector, after the first `skip` of them."""
@@ -260,13 +264,25 @@ class LanceTable:
             self._applied = (version, max(before[1], offset + 1))
             if self._presence is not None and self._presence.applied == before[1]:
                 self._presence.add(rows, self._applied[1])
-        self._upkeep.committed()
+        self._upkeep.committed(version)
+
+    def unindexed_rows(self) -> int:
+        """The rows that some index of the table does not have yet; reads look through them one by one."""
+        names = [index.name for index in self._table.list_indices()]
+        found = (self._table.index_stats(name) for name in names)
+        return max((one.num_unindexed_rows for one in found if one is not None), default=0)
+
+    def tend(self, now: float, alone: bool) -> bool:
+        """See `ViewTable.tend`."""
+        return self._upkeep.tend(now, alone)
 
     def fill(self, rows: Sequence[Row]) -> None:
         """Write rows whose vectors came late; a row that changed meanwhile stays."""
         fill = int(self._meta(self._filled_pk).get("_fill", 0)) + 1
-        self._merge([*({**row, "_fill": fill} for row in rows), _meta_row(self._filled_pk, 0, fill)])
-        self._upkeep.committed()
+        version = self._merge(
+            [*({**row, "_fill": fill} for row in rows), _meta_row(self._filled_pk, 0, fill)]
+        )
+        self._upkeep.committed(version)
 
     def _merge(self, rows: Sequence[Row]) -> int:
         """Write rows where they are newer; the version that this made."""

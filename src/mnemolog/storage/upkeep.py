@@ -1,58 +1,165 @@
-"""Upkeep of a table by its writer: few fragments, few versions, and indexes once it is large.
+"""Upkeep of a table by its writer: few fragments, few versions, indexes once it is large, nothing forgotten.
 
 Every commit adds a fragment and a version, and each fragment costs every read a fraction of a millisecond.
+What a merge replaces or takes out stays in the files until the fragment is written anew and the versions that
+name the old one are dropped.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from typing import Any
 
+from mnemolog.storage.leftovers import remove_temporary_files
+
 COMMITS_BETWEEN = 24
-KEEP_VERSIONS = timedelta(minutes=10)
+KEEP_VERSIONS = timedelta(seconds=10)
+"""A read that began on an older version may go on so long; what takes longer pins it, see `pinned`."""
+
+KEEP_VERSIONS_IN_BUCKETS = timedelta(minutes=1)
+"""The same where each piece that is read takes long."""
+
+TEND_SECONDS = 600.0
+"""Between two times that what is replaced leaves the files, in a table that changes."""
+
+_COMMITS_UNTIL_MERGED = 10 * COMMITS_BETWEEN
+_COMMITS_UNTIL_ERASED = 20 * COMMITS_BETWEEN
 _FRAGMENT_ROWS = 20_000
+_SMALL_FRAGMENT_ROWS = 1_000
+"""What is merged into fragments of this size every time, so that a large one is not written again and again
+because of a few rows."""
+
+_PIN = "mnemolog-read-"
+_PINS_LAST_SECONDS = 24 * 3600.0
 _SCALAR_INDEX_ROWS = 20_000
+_FAILURES = (OSError, RuntimeError, ValueError)
 _logger = logging.getLogger(__name__)
 
 
 class Upkeep:
-    """Counts commits and tidies the table when it is due. A failure is logged and tried again later."""
+    """Tidies a table when it is due. A failure is logged and tried again later.
+
+    `committed` does what commits make due, little each time. `tend`, to be called now and then, does what
+    time makes due, in steps that each write 20,000 rows at most.
+    """
 
     def __init__(self, table: Any) -> None:
         self._table = table
-        self._commits = 0
+        self._since: float | None = None
+        self._runs_due = 2
+        self._steps: Iterator[None] | None = None
+        self._keep = KEEP_VERSIONS_IN_BUCKETS if "://" in table.uri else KEEP_VERSIONS
 
-    def committed(self) -> None:
-        """Say that there was a commit; every 24th tidies up."""
-        self._commits += 1
-        if self._commits >= COMMITS_BETWEEN:
-            self.run()
+    def committed(self, version: int) -> None:
+        """Say that a commit made `version`. Versions are counted, not commits: a table that many short-lived
+        programs write is tidied too."""
+        self._runs_due = 2
+        if version % COMMITS_BETWEEN == 0:
+            rows = _FRAGMENT_ROWS if version % _COMMITS_UNTIL_MERGED == 0 else _SMALL_FRAGMENT_ROWS
+            threshold = 0.0 if version % _COMMITS_UNTIL_ERASED == 0 else None
+            self._finish(tidy(self._table, self._keep, rows=rows, threshold=threshold))
 
-    def run(self) -> None:
-        """Merge small fragments, bring the indexes up to date, drop old versions."""
-        self._commits = 0
-        for step in (_compact, _index, _clean):
-            _attempt(step, self._table)
+    def tend(self, now: float, alone: bool) -> bool:
+        """One step of what is due at `now`, a clock in seconds; False if nothing is left to do.
+
+        `alone` says that no other program can be writing. What is replaced is dropped by the run after the
+        one that replaces it, when no read needs it any more; so each commit makes two of them due.
+        """
+        if self._since is None:
+            self._since = now
+        if self._steps is None:
+            if not self._runs_due or now - self._since < TEND_SECONDS:
+                return False
+            self._since, self._runs_due = now, self._runs_due - 1
+            self._steps = tidy(self._table, self._keep, threshold=0.0, alone=alone)
+        if self._step(self._steps):
+            return True
+        self._steps = None
+        return False
+
+    def _finish(self, steps: Iterator[None]) -> None:
+        while self._step(steps):
+            pass
+
+    def _step(self, steps: Iterator[None]) -> bool:
+        try:
+            return next(steps, self) is None
+        except _FAILURES:
+            _logger.warning("upkeep of %s failed; next time again", self._table.name, exc_info=True)
+            return False
 
 
-def _attempt(step: Callable[[Any], None], table: Any) -> None:
+def tidy(
+    table: Any,
+    keep: timedelta,
+    *,
+    rows: int | None = None,
+    threshold: float | None = None,
+    alone: bool = False,
+) -> Iterator[None]:
+    """Tidy a table, step by step: others may write between two of them.
+
+    Fragments of fewer than `rows` (20,000) are merged, and those of which a larger share than `threshold` was
+    taken out are written anew (None: a tenth). Versions older than `keep` are dropped, with what only they
+    hold. If nobody else writes, what a killed writer left goes too, whatever its age; else Lance leaves it
+    for a week.
+    """
+    for _ in range(len(table.to_lance().get_fragments()) + 1):
+        if not _compact_some(table, rows or _FRAGMENT_ROWS, threshold):
+            break
+        yield
+    _index(table)
+    yield
+    _drop_old_pins(table)
+    table.to_lance().cleanup_old_versions(
+        older_than=keep, delete_unverified=alone, error_if_tagged_old_versions=False
+    )
+    if alone:
+        remove_temporary_files(table.uri)
+    table.checkout_latest()
+
+
+def _compact_some(table: Any, rows: int, threshold: float | None) -> bool:
+    """Write one group of fragments anew; False if no other needs it."""
+    from lance.optimize import Compaction  # imported with the first upkeep: who only reads never needs it
+
+    dataset = table.to_lance()
+    options: dict[str, Any] = {"target_rows_per_fragment": rows}
+    if threshold is not None:
+        options["materialize_deletions_threshold"] = threshold
+    tasks = Compaction.plan(dataset, options).tasks
+    if tasks:
+        Compaction.commit(dataset, [tasks[0].execute(dataset)])
+        table.checkout_latest()
+    return len(tasks) > 1
+
+
+@contextmanager
+def pinned(table: Any) -> Iterator[Any]:
+    """The table as it stands, as a Lance dataset that upkeep leaves alone meanwhile: for reads that are long.
+
+    A pin that a killed reader left is dropped by upkeep after a day.
+    """
+    dataset, name = table.to_lance(), f"{_PIN}{time.time():.0f}-{uuid.uuid4().hex}"
+    dataset.tags.create(name, dataset.version)
     try:
-        step(table)
-    except (OSError, RuntimeError, ValueError):
-        name = step.__name__
-        _logger.warning("upkeep of %s failed at %s; next time again", table.name, name, exc_info=True)
+        yield dataset
+    finally:
+        with suppress(ValueError):  # dropped by upkeep meanwhile
+            dataset.tags.delete(name)
 
 
-def _compact(table: Any) -> None:
-    table.to_lance().optimize.compact_files(target_rows_per_fragment=_FRAGMENT_ROWS)
-    table.checkout_latest()
-
-
-def _clean(table: Any) -> None:
-    table.to_lance().cleanup_old_versions(older_than=KEEP_VERSIONS, error_if_tagged_old_versions=False)
-    table.checkout_latest()
+def _drop_old_pins(table: Any) -> None:
+    tags = table.to_lance().tags
+    for name in tags.list():
+        made = name.removeprefix(_PIN).partition("-")[0]
+        if name.startswith(_PIN) and time.time() - float(made) > _PINS_LAST_SECONDS:
+            tags.delete(name)
 
 
 def _index(table: Any) -> None:

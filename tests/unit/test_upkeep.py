@@ -1,0 +1,159 @@
+"""Upkeep: what is forgotten leaves the files, what a killed writer left goes, and no event waits for it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from lance.file import LanceFileReader
+from support.tables import lance_handle, row
+
+from mnemolog.storage import upkeep
+from mnemolog.storage.leftovers import leftovers
+from mnemolog.storage.table import LanceTable
+from mnemolog.storage.upkeep import COMMITS_BETWEEN, TEND_SECONDS, pinned, tidy
+
+SECRET = "the word that was forgotten"
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No read is so long that an older version has to stay."""
+    monkeypatch.setattr(upkeep, "KEEP_VERSIONS", timedelta(0))
+
+
+def data_files(folder: Path) -> list[Path]:
+    return sorted((folder / "t.lance" / "data").iterdir())
+
+
+def texts_in_files(folder: Path) -> Iterator[str]:
+    """Every text in every data file, decoded, whatever version names it."""
+    for path in data_files(folder):
+        yield from LanceFileReader(str(path)).read_all().to_table().column("text").to_pylist()
+
+
+def tend_until_done(table: LanceTable, now: float, *, alone: bool = True) -> int:
+    steps = 0
+    while table.tend(now, alone):
+        steps += 1
+    return steps
+
+
+@pytest.mark.usefixtures("quick")
+def test_what_is_forgotten_leaves_the_files_once_time_has_passed(tmp_path: Path) -> None:
+    table = lance_handle(tmp_path)
+    table.commit([row("a", 0, text=SECRET), *(row(f"m{at}", 0) for at in range(500))], 0)
+    table.commit([row("a", 1, text=None, deleted=True)], 1)
+    assert SECRET in texts_in_files(tmp_path)
+    for round_number in range(4):
+        tend_until_done(table, round_number * TEND_SECONDS)
+    assert SECRET not in set(texts_in_files(tmp_path))
+    assert sum(1 for _ in table.scan()) == 501
+    assert table.applied() == 2
+
+
+@pytest.mark.usefixtures("quick")
+def test_what_is_forgotten_leaves_the_files_after_many_commits_of_short_lived_programs(
+    tmp_path: Path,
+) -> None:
+    lance_handle(tmp_path).commit([row("a", 0, text=SECRET), *(row(f"m{at}", 0) for at in range(500))], 0)
+    lance_handle(tmp_path).commit([row("a", 1, text=None, deleted=True)], 1)
+    writer, offset = lance_handle(tmp_path), 1
+    while SECRET in set(texts_in_files(tmp_path)):
+        offset += 1
+        writer.commit([row(f"n{offset}", offset)], offset)
+        assert offset < 42 * COMMITS_BETWEEN
+
+
+@pytest.mark.usefixtures("quick")
+def test_programs_that_commit_once_each_leave_few_files(tmp_path: Path) -> None:
+    for offset in range(3 * COMMITS_BETWEEN):
+        lance_handle(tmp_path).commit([row(f"m{offset}", offset)], offset)
+        assert len(data_files(tmp_path)) <= COMMITS_BETWEEN + 3
+
+
+def left_by_a_killed_writer(folder: Path) -> list[Path]:
+    table = folder / "t.lance"
+    orphan = table / "data" / f"{'0' * 48}.lance"
+    shutil.copy(data_files(folder)[0], orphan)
+    left = [orphan, table / "data" / ".tmpAb12cd", table / "_versions" / "3.manifest#1"]
+    for path in left[1:]:
+        path.write_bytes(b"half")
+    return left
+
+
+def test_what_a_killed_writer_left_goes_only_while_nobody_else_can_write(tmp_path: Path) -> None:
+    table = lance_handle(tmp_path)
+    table.commit([row("a", 0)], 0)
+    left = left_by_a_killed_writer(tmp_path)
+    table.tend(0.0, alone=False)
+    tend_until_done(table, TEND_SECONDS, alone=False)
+    assert all(path.exists() for path in left)
+    tend_until_done(table, 2 * TEND_SECONDS, alone=True)
+    assert not any(path.exists() for path in left)
+    assert [one["pk"] for one in table.scan()] == ["a"]
+
+
+def test_leftovers_are_files_that_are_old_and_of_no_version(tmp_path: Path) -> None:
+    table = lance_handle(tmp_path)
+    for offset in range(3):
+        table.commit([row("a", offset)], offset)
+    left = left_by_a_killed_writer(tmp_path)
+    assert leftovers(table.lance) == []
+    for path in (tmp_path / "t.lance").rglob("*"):
+        os.utime(path, (time.time() - 7_200,) * 2)
+    assert leftovers(table.lance) == sorted(left)
+
+
+@pytest.mark.usefixtures("quick")
+def test_upkeep_takes_short_steps_between_which_others_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upkeep, "_FRAGMENT_ROWS", 100)
+    table = lance_handle(tmp_path)
+    for part in range(5):
+        table.commit([row(f"m{part}-{at}", part) for at in range(100)], part)
+    table.commit([row(f"m{part}-0", 5, deleted=True) for part in range(5)], 5)
+    table.tend(0.0, alone=True)
+    steps, offset = 0, 6
+    while table.tend(TEND_SECONDS, alone=True):
+        lance_handle(tmp_path).commit([row(f"new{offset}", offset)], offset)
+        steps, offset = steps + 1, offset + 1
+    assert steps >= 5
+    assert table.applied() == offset
+    assert sum(1 for _ in table.scan()) == 500 + offset - 6
+    assert not tend_until_done(table, TEND_SECONDS)
+
+
+def test_a_long_read_goes_on_while_what_it_reads_is_replaced(tmp_path: Path) -> None:
+    table = lance_handle(tmp_path)
+    for part in range(4):
+        table.commit([row(f"m{part}-{at}", part) for at in range(600)], part)
+    reading = table.scan()
+    seen = [next(reading)["pk"]]
+    other = lance_handle(tmp_path)
+    other.commit([row(f"m{part}-{at}", 4) for part in range(4) for at in range(600)], 4)
+    for _ in range(2):
+        list(tidy(other.lance, timedelta(0), threshold=0.0))
+    seen += [one["pk"] for one in reading]
+    assert len(seen) == len(set(seen)) == 2_400
+    assert table.lance.to_lance().tags.list() == {}
+
+
+def test_the_pin_of_a_killed_reader_goes_after_a_day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = lance_handle(tmp_path)
+    table.commit([row("a", 0)], 0)
+    pin = pinned(table.lance)
+    pin.__enter__()
+    list(tidy(table.lance, timedelta(0)))
+    assert len(table.lance.to_lance().tags.list()) == 1
+    later = time.time() + 90_000
+    with monkeypatch.context() as tomorrow:
+        tomorrow.setattr(time, "time", lambda: later)
+        list(tidy(table.lance, timedelta(0)))
+    assert table.lance.to_lance().tags.list() == {}
