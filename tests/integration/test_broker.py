@@ -66,7 +66,7 @@ def produce_until_cut(client: Any, topic: str, acked: set[bytes], enough: thread
     with suppress(KafkaError):
         for number in range(1_000_000):
             value = b"%d" % number
-            client.send(topic, key=value, value=value).get(timeout=2)
+            client.send(topic, key=value, value=value).get(timeout=2 if enough.is_set() else 30)
             acked.add(value)
             if len(acked) == 200:
                 enough.set()
