@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemolog.query.namespace_cache import SHAPE_FLAGS, NamespaceCache
+from mnemolog.query.namespace_cache import NamespaceCache
 from mnemolog.query.postings import Groups
 from mnemolog.query.scoring.dates import calendar_of
 from mnemolog.query.scoring.english import HUMANS, ROLES
 from mnemolog.query.scoring.relevance import Texts
 from mnemolog.query.scoring.sequence import Flags, sequence_of
+from mnemolog.query.scoring.shapes import SHAPE_FLAGS
 
 Slots = NDArray[np.int64]
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from mnemolog.query.masks import Encoded, mask_of
 from mnemolog.query.postings import Postings
 from mnemolog.query.row_store import RowStore
-from mnemolog.query.scoring.english import shape_of
+from mnemolog.query.scoring.shapes import SHAPE_FLAGS, shapes_of
 from mnemolog.schemas.filters import Node
-from mnemolog.schemas.rows import Row
+from mnemolog.schemas.rows import Row, memories_schema
 from mnemolog.storage.arrow import vector_matrix
 
 _HOT_TIMES = ("occurred_at", "touched_at", "expires_at")
@@ -22,8 +22,14 @@ _NOT_KEPT = (
     "vector", "terms", "history", "origin", "slot", "successor", "_fill", "deleted", "embed_error",
     "timeline", "rank", "rests_on",
 )  # fmt: skip
+READ = tuple(
+    name
+    for name in memories_schema(1).names
+    if name not in _NOT_KEPT or name in ("vector", "terms", "_fill", "deleted")
+)
+"""The columns of the view that a cache takes."""
+
 _FIRST_CAPACITY = 64
-SHAPE_FLAGS = ("asks", "has_date", "has_relative_time", "has_number", "has_entity", "first_person")
 
 
 class Numbered:
@@ -60,7 +66,13 @@ class NamespaceCache:
         self._usage: dict[str, Row] = {}
         self.usage_next_offset = 0
         self._columns: dict[str, Encoded] = {}
+        self.vectors: NDArray[np.float32] = np.zeros((0, self._dim), dtype=np.float32)
         self._reserve(_FIRST_CAPACITY)
+
+    def reserve(self, more: int) -> None:
+        """Make room for so many more memories at once."""
+        if self.size + more > len(self.alive):
+            self._reserve(self.size + more)
 
     def _reserve(self, capacity: int) -> None:
         def grown(name: str, shape: tuple[int, ...], kind: type, fill: float | bool) -> Any:
@@ -69,7 +81,11 @@ class NamespaceCache:
                 array[: self.size] = getattr(self, name)[: self.size]
             return array
 
-        self.vectors = grown("vectors", (capacity, self._dim), np.float32, 0.0)
+        # Zeros take no memory until something is written over them.
+        vectors = np.zeros((capacity, self._dim), dtype=np.float32)
+        if self.size:
+            vectors[: self.size] = self.vectors[: self.size]
+        self.vectors = vectors
         self.alive = grown("alive", (capacity,), np.bool_, False)
         self.has_vector = grown("has_vector", (capacity,), np.bool_, False)
         self.superseded = grown("superseded", (capacity,), np.bool_, False)
@@ -84,15 +100,23 @@ class NamespaceCache:
         self.words = grown("words", (capacity,), np.float64, 0.0)
         self.shape = grown("shape", (capacity, len(SHAPE_FLAGS)), np.bool_, False)
 
-    def upsert(self, table: pa.Table) -> None:
-        """Take rows of the memories view as they stand now, tombstones among them."""
-        if not table.num_rows:
-            return
-        self._columns.clear()
-        self.changes += 1
-        self.next_offset = max(self.next_offset, _max(table, "_off") + 1)
-        self.last_fill = max(self.last_fill, _max(table, "_fill"))
-        for pk in table.column("pk").to_pylist():
+    def upsert(self, parts: Iterable[pa.Table]) -> None:
+        """Take rows of the memories view as they stand now, tombstones among them.
+
+        Ended before the last of `parts`, it can be begun again: all of it is news still.
+        """
+        next_offset, last_fill = self.next_offset, self.last_fill
+        for table in parts:
+            if table.num_rows:
+                self._columns.clear()
+                self.changes += 1
+                next_offset = max(next_offset, _max(table, "_off") + 1)
+                last_fill = max(last_fill, _max(table, "_fill"))
+                self._take(table)
+        self.next_offset, self.last_fill = next_offset, last_fill
+
+    def _take(self, table: pa.Table) -> None:
+        for pk in table.column("pk").to_pylist() if self.slot_of else ():
             self._drop(pk)
         self._append(table.filter(_live(table)))
         if self._rows.many:
@@ -121,23 +145,19 @@ class NamespaceCache:
         self.importance[start:end] = _floats(table.column("importance"))
         self.author[start:end] = self.authors.numbers(table.column("author").to_pylist())
         self.thread[start:end] = self.threads.numbers(table.column("thread_id").to_pylist())
-        self._shape(table.column("text").to_pylist(), start)
+        texts = table.column("text").combine_chunks()
+        self.words[start:end], self.shape[start:end] = shapes_of(texts)
         self._rows.extend(
             start, table.drop_columns([name for name in _NOT_KEPT if name in table.column_names])
         )
         self.size = end
         self._index(table, start)
 
-    def _shape(self, texts: list[str], start: int) -> None:
-        for slot, text in enumerate(texts, start):
-            shape = shape_of(text)
-            self.words[slot] = shape.words
-            self.shape[slot] = [getattr(shape, name) for name in SHAPE_FLAGS]
-
     def _index(self, table: pa.Table, start: int) -> None:
         self.postings.extend(start, table.column("terms"))
-        for slot, pk in enumerate(table.column("pk").to_pylist(), start):
-            self.slot_of[pk] = slot
+        pks = table.column("pk").to_pylist()
+        self.slot_of.update(zip(pks, range(start, self.size), strict=True))
+        for pk in self._usage.keys() & pks:
             self._apply_usage(pk)
 
     def upsert_usage(self, rows: list[Row]) -> None:

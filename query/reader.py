@@ -8,11 +8,14 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
+import pyarrow as pa
+
+from mnemolog.allocator import give_back
 from mnemolog.query.config_reader import ConfigReader
 from mnemolog.query.context_reader import ContextReader
 from mnemolog.query.graph_cache import GraphCache
 from mnemolog.query.knowledge_reader import KnowledgeReader
-from mnemolog.query.namespace_cache import NamespaceCache
+from mnemolog.query.namespace_cache import READ, NamespaceCache
 from mnemolog.schemas.errors import ViewError, ViewMissingError
 from mnemolog.schemas.evictions import eviction_counts, evictions_pk
 from mnemolog.schemas.namespaces import Namespace, encode_namespace
@@ -24,6 +27,7 @@ from mnemolog.storage.sql import literal
 from mnemolog.storage.table import LanceTable, TableState
 
 DEFAULT_CACHE_BYTES = 512 * 1024 * 1024
+_BATCH_ROWS = 4_096
 
 
 @dataclass(slots=True)
@@ -209,7 +213,7 @@ class ViewReader:
             cache.upsert_usage(from_arrow(usage.where(f"{ours} AND {since}")))
         if memories_changed:
             since = f"(_off >= {cache.next_offset} OR _fill > {cache.last_fill})"
-            cache.upsert(memories.where(f"{ours} AND {since}"))
+            _load(cache, memories, f"{ours} AND {since}")
         entry.memories, entry.usage = states
         if memories_changed or usage_changed:
             entry.nbytes = cache.nbytes
@@ -224,6 +228,22 @@ class ViewReader:
                     return
                 total -= sizes[place]
                 del self._entries[place]
+
+
+def _load(cache: NamespaceCache, table: LanceTable, condition: str) -> None:
+    """Take the rows for which the condition holds. Reading many leaves memory behind, which is given back."""
+
+    def parts() -> Iterator[pa.Table]:
+        for number, part in enumerate(table.batches(condition, READ, _BATCH_ROWS)):
+            if number == 1:
+                cache.reserve(table.count(condition))
+            yield part
+
+    before = cache.size
+    cache.upsert(parts())
+    if cache.size - before > _BATCH_ROWS:
+        pa.default_memory_pool().release_unused()
+        give_back()
 
 
 def _version(state: TableState | None) -> int:

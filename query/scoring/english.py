@@ -33,26 +33,35 @@ _ASKS_WHEN = re.compile(
 )
 _ASKS_NUMBER = re.compile(r"\bhow (?:many|much|old|long|often)\b", re.IGNORECASE)
 _FIRST_PERSON = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|my|me|mine|myself)\b", re.IGNORECASE)
-# Looking for the first letters first halves the time of `shape_of`, most of what a cold namespace costs.
-_HAS_DATE = re.compile(
-    rf"\b(?=[\djfmasond])(?:{_NAMED_MONTH}|\d{{4}}|\d{{1,2}}(?:st|nd|rd|th)|\d{{1,2}}/\d{{1,2}})\b",
-    re.IGNORECASE,
-)
-_HAS_RELATIVE = re.compile(
-    r"\b(?=[ytarwlnmfs])(?:yesterday|today|tonight|tomorrow|ago|recently|weekend"
+_DATE = rf"(?:{_NAMED_MONTH}|\d{{4}}|\d{{1,2}}(?:st|nd|rd|th)|\d{{1,2}}/\d{{1,2}})\b"
+_RELATIVE = (
+    r"(?:yesterday|today|tonight|tomorrow|ago|recently|weekend"
     r"|(?:last|next|this) (?:week|month|year|night|weekend|morning|afternoon|evening)"
     r"|(?:last|next|this) (?:spring|summer|fall|autumn|winter)"
-    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b",
-    re.IGNORECASE,
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b"
 )
-_HAS_NUMBER = re.compile(
+_NUMBER = (
     r"\b(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|couple|few|several"
-    r"|once|twice|first|second|third)\b",
-    re.IGNORECASE,
+    r"|once|twice|first|second|third)\b"
 )
+_SELF = r"\b(?:I|my|me|we|our)\b"
+_QUESTION = r"[?？؟]\s*(?:\[[^\]]*\])?\s*$"
+# Looking for the first letters first halves the time of a search.
+_HAS_DATE = re.compile(rf"\b(?=[\djfmasond]){_DATE}", re.IGNORECASE)
+_HAS_RELATIVE = re.compile(rf"\b(?=[ytarwlnmfs]){_RELATIVE}", re.IGNORECASE)
+_HAS_NUMBER = re.compile(_NUMBER, re.IGNORECASE)
 _HAS_ENTITY = re.compile(r"(?<=[\w,;] )[A-Z][a-z]+")
-_SPEAKS_OF_SELF = re.compile(r"\b(?:I|my|me|we|our)\b")
-_ENDS_IN_QUESTION = re.compile(r"[?？؟]\s*(?:\[[^\]]*\])?\s*$")
+_SPEAKS_OF_SELF = re.compile(_SELF)
+_ENDS_IN_QUESTION = re.compile(_QUESTION)
+SHAPE_PATTERNS = {
+    "asks": _QUESTION,
+    "has_date": rf"(?i)\b{_DATE}",
+    "has_relative_time": rf"(?i)\b{_RELATIVE}",
+    "has_number": rf"(?i){_NUMBER}",
+    "has_entity": r"[\w,;] [A-Z][a-z]",
+    "first_person": _SELF,
+}
+"""The same for RE2, which looks neither ahead nor behind, by flag of the shape."""
 _YEAR = re.compile(r"\b((?:19|20)\d\d)\b")
 _MONTH = {month: re.compile(rf"\b{month}\b", re.IGNORECASE) for month in MONTHS if month != "may"}
 _MONTH["may"] = re.compile(r"\bMay\b(?! (?:i|we|you|he|she|they|it)\b)")

@@ -29,8 +29,11 @@ from mnemolog.schemas.codec import encode
 from mnemolog.schemas.errors import ViewMissingError
 from mnemolog.schemas.events import Envelope
 from mnemolog.schemas.namespaces import Namespace
+from mnemolog.schemas.rows import memories_schema
 from mnemolog.schemas.topics import MEMORIES
 from mnemolog.storage.layout import Views
+from mnemolog.storage.looks import looking_once
+from mnemolog.storage.table import LanceTable, connect_shard
 
 ALICE = NAMESPACES[0]
 
@@ -188,3 +191,27 @@ def test_a_namespace_is_read_whole_while_it_changes(place: Place) -> None:
     for thread in threads:
         thread.join()
     assert torn == []
+
+
+def test_what_a_fresh_stamp_can_not_tell_the_names_of_the_versions_do(tmp_path: Path) -> None:
+    """Every commit is seen, also several within one stamp; an unchanged table keeps its version."""
+    schema = memories_schema(None)
+    table = LanceTable.create(connect_shard(tmp_path), "memories", schema, "mnemolog.memories", 0)
+    known = None
+    for offset in range(12):
+        table.commit([], offset)
+        state = table.state(known)
+        assert state.version == table.lance.version
+        assert table.state(state).version == state.version
+        assert state != known
+        known = state
+
+
+def test_within_one_look_a_table_stays_as_it_was_first_seen(tmp_path: Path) -> None:
+    schema = memories_schema(None)
+    table = LanceTable.create(connect_shard(tmp_path), "memories", schema, "mnemolog.memories", 0)
+    with looking_once():
+        before = table.state()
+        table.commit([], 0)
+        assert table.state() == before
+    assert table.state(before).version == before.version + 1

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 from support.caches import contents
@@ -16,7 +18,9 @@ from support.properties import examples
 from support.shards import EMBEDDER, Shard, after_each
 from support.tables import NOON, row
 
-from mnemolog.query.namespace_cache import SHAPE_FLAGS, NamespaceCache
+from mnemolog.query.namespace_cache import NamespaceCache
+from mnemolog.query.scoring.shapes import SHAPE_FLAGS
+from mnemolog.schemas.errors import ViewError
 from mnemolog.schemas.filters import parse_filter
 from mnemolog.schemas.matching import matches
 from mnemolog.schemas.namespaces import encode_namespace
@@ -34,7 +38,7 @@ def refresh(cache: NamespaceCache, tables: dict[str, Any]) -> None:
     usage = [row for row in tables["usage"].scan() if row["pk"] == row["memory_pk"]]
     ours = [row for row in usage if row["namespace"] == NAMESPACE and row["_off"] >= cache.usage_next_offset]
     cache.upsert_usage(ours)
-    cache.upsert(table_of([row for row in tables["memories"].scan() if is_news(row, cache)]))
+    cache.upsert([table_of([row for row in tables["memories"].scan() if is_news(row, cache)])])
 
 
 def is_news(row: Row, cache: NamespaceCache) -> bool:
@@ -184,3 +188,46 @@ def test_counts_are_of_the_slots_asked_for() -> None:
     refresh(cache, tables)
     assert cache.counts("kind", np.arange(4)) == {"a": 1, "b": 2, "c": 1}
     assert list(cache.counts("kind", np.array([0, 3]))) == ["b", "c"]
+
+
+def test_a_load_that_broke_off_is_made_good_by_the_next() -> None:
+    """The parts of a load come in any order of offsets: what was not read must stay news."""
+    table, cache = MemoryTable(), NamespaceCache(DIM)
+    tables = {"memories": table, "usage": MemoryTable()}
+    for offset in range(10):
+        table.commit([memory(offset, offset)], offset)
+    newest, older = (table_of([r for r in table.scan() if (r["_off"] > 4) == new]) for new in (True, False))
+
+    def breaking_off() -> Iterator[pa.Table]:
+        yield newest
+        raise ViewError("gone")
+
+    with pytest.raises(ViewError):
+        cache.upsert(breaking_off())
+    refresh(cache, tables)
+    assert contents(cache) == contents(fresh(tables))
+    in_parts = NamespaceCache(DIM)
+    in_parts.upsert([newest, table_of([]), older])
+    assert contents(in_parts) == contents(cache)
+
+
+def test_rows_read_in_pieces_of_different_columns_stay_whole() -> None:
+    """A column without a value in a piece is not kept there, and is known all the same."""
+    table, cache = MemoryTable(), NamespaceCache(DIM)
+    tables = {"memories": table, "usage": MemoryTable()}
+    changes: list[dict[str, Any]] = [
+        {"key": "a"},
+        {},
+        {"metadata": '{"city": "Paris"}'},
+        {"expires_at": NOON + timedelta(days=1)},
+    ]
+    for offset, change in enumerate(changes * 20):  # enough for the pieces to be put together
+        table.commit([memory(offset, offset, **change)], offset)
+        refresh(cache, tables)
+    rows = {row["pk"]: row for row in table.select(NAMESPACE)}
+    for pk, slot in cache.slot_of.items():
+        kept = cache.row(slot)
+        assert kept == {name: rows[pk].get(name) for name in kept}
+    slots = np.array(list(cache.slot_of.values()))
+    assert cache.column("key", slots).to_pylist() == [rows[pk].get("key") for pk in cache.slot_of]
+    assert cache.counts("metadata.city", slots) == {None: 60, "Paris": 20}

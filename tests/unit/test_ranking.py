@@ -22,7 +22,7 @@ def memory(name: str, **changes: Any) -> Row:
 
 def ranked(rows: list[Row], **options: Any) -> list[str]:
     cache = NamespaceCache(DIM)
-    cache.upsert(to_arrow(rows, memories_schema(DIM)))
+    cache.upsert([to_arrow(rows, memories_schema(DIM))])
     question = Question(["tea"], asks_of("tea"), NOON, **options)
     found = recall(cache, live_at(cache, NOON.timestamp()), question)
     return [hit.memory.id for hit in found.hits]

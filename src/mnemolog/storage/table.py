@@ -253,6 +253,17 @@ class LanceTable:
         query = self._table.search().where(condition)
         return _run(query if columns is None else query.select(columns))
 
+    def batches(self, condition: str, columns: Sequence[str], size: int) -> Iterator[pa.Table]:
+        """The rows for which an SQL condition holds, up to about `size` at a time; of `columns` those that
+        the table has."""
+        names = [name for name in columns if name in self._schema.names]
+        query = self._table.search().where(condition).select(names)
+        try:
+            for batch in query.to_batches(size):
+                yield pa.Table.from_batches([batch])
+        except (OSError, RuntimeError, ValueError) as error:
+            raise ViewError(f"the view could not be read: {error}") from error
+
     def commit(self, rows: Sequence[Row], offset: int) -> None:
         """Write `rows` and the fact that all up to `offset` is applied, in one commit.
 
