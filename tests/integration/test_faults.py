@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from datetime import timedelta
@@ -32,6 +35,7 @@ from mnemolog.producers.kafka import KafkaLog, create_topics
 from mnemolog.storage.layout import Views
 
 MODEL = "hashing:16"
+ROOT = Path(__file__).parents[2]
 
 pytestmark = pytest.mark.kafka
 
@@ -185,6 +189,15 @@ def test_what_one_handle_writes_another_recalls_by_its_token_over_rebalances(
             hits = reading.at(who).recall(f"fact number {number}", k=3, after=receipt.position)
             assert f"f{number}" in hits.ids, number
         wait_until(lambda: second.said.count("owns mnemolog") >= 2, "the takeover")
+
+
+def test_random_kills_under_load_leave_a_clean_fold_and_nothing_out() -> None:
+    """The soak for a few seconds; `python -m benchmarks.kills` runs it for as long as you like."""
+    command = [sys.executable, "-m", "benchmarks.kills", "--seconds", "15", "--seed", "7"]
+    soak = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert soak.returncode == 0, soak.stdout + soak.stderr
+    assert "kill -9 of a worker" in soak.stdout
+    assert int(re.findall(r"(\d+) writes acknowledged", soak.stdout)[0]) > 50
 
 
 def test_a_clock_that_steps_back_or_far_ahead_loses_nothing_that_does_not_expire(tmp_path: Path) -> None:
