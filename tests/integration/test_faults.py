@@ -90,8 +90,8 @@ count(*{
     "in the midst of a commit": (LanceTable, "commit", "during"),
     "between the commits of two tables": (LanceTable, "commit", "after"),
     "after the commits, before they are acknowledged": (ShardWriter, "apply", "after"),
-    "in the midst of a compaction": (upkeep, "_compact", "during"),
-    "between a compaction and the cleaning": (upkeep, "_clean", "before"),
+    "in the midst of a compaction": (upkeep, "_compact_some", "during"),
+    "between a compaction and the cleaning": (upkeep, "_drop_old_pins", "before"),
 }[step])
 print("ready", flush=True)
 run_worker(kafka=kafka, views=views, embedder=resolve(model), group=group)
