@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import threading
 import time
 from collections.abc import Iterator
 from datetime import timedelta
@@ -77,6 +78,10 @@ def test_programs_that_commit_once_each_leave_few_files(tmp_path: Path) -> None:
         assert len(data_files(tmp_path)) <= COMMITS_BETWEEN + 3
 
 
+def room(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
 def left_by_a_killed_writer(folder: Path) -> list[Path]:
     table = folder / "t.lance"
     orphan = table / "data" / f"{'0' * 48}.lance"
@@ -145,6 +150,24 @@ def test_a_long_read_goes_on_while_what_it_reads_is_replaced(tmp_path: Path) -> 
     assert table.lance.to_lance().tags.list() == {}
 
 
+def test_no_read_fails_because_upkeep_drops_what_it_reads(tmp_path: Path) -> None:
+    writer, reader, done = lance_handle(tmp_path), lance_handle(tmp_path), threading.Event()
+    for part in range(10):
+        writer.commit([row(f"m{part}-{at}", part) for at in range(500)], part)
+
+    def churn() -> None:
+        for offset in range(10, 20):
+            writer.commit([row(f"m{part}-{offset}", offset) for part in range(10)], offset)
+            list(tidy(writer.lance, timedelta(0), threshold=0.0))
+        done.set()
+
+    churning = threading.Thread(target=churn)
+    churning.start()
+    while not done.is_set():
+        assert reader.where("namespace = 'acme'").num_rows == reader.count("namespace = 'acme'") == 5_000
+    churning.join()
+
+
 def test_the_pin_of_a_killed_reader_goes_after_a_day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = lance_handle(tmp_path)
     table.commit([row("a", 0)], 0)
@@ -157,3 +180,18 @@ def test_the_pin_of_a_killed_reader_goes_after_a_day(tmp_path: Path, monkeypatch
         tomorrow.setattr(time, "time", lambda: later)
         list(tidy(table.lance, timedelta(0)))
     assert table.lance.to_lance().tags.list() == {}
+
+
+@pytest.mark.usefixtures("quick")
+def test_many_small_commits_take_little_more_room_than_the_live_data(tmp_path: Path) -> None:
+    """What the commits take since the last upkeep comes on top; `benchmarks/soak.py` is the long form, in
+    which that hardly counts."""
+    table, sizes = lance_handle(tmp_path), []
+    for offset in range(5 * COMMITS_BETWEEN):
+        rows = [row(f"m{offset}-{at}", offset, text=f"{offset} {at} " + "word " * 20) for at in range(40)]
+        changed = row(f"m{offset // 2}-1", offset, text="changed")
+        table.commit([*rows, changed], offset)
+        sizes.append(room(tmp_path))
+    for _ in range(2):
+        list(tidy(table.lance, timedelta(0), threshold=0.0, alone=True))
+    assert max(sizes) <= 3 * room(tmp_path) + COMMITS_BETWEEN * sizes[0]

@@ -7,6 +7,7 @@ import time
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from mnemolog.storage.arrow import from_arrow, to_arrow
 from mnemolog.storage.engine import lancedb
 from mnemolog.storage.looks import looked
 from mnemolog.storage.presence import Presence
+from mnemolog.storage.reads import read, stream
 from mnemolog.storage.sql import has_any, is_in, literal, to_sql
 from mnemolog.storage.upkeep import Upkeep, pinned
 
@@ -63,20 +65,6 @@ def _set_primary_key(table: Any) -> None:
         table.checkout_latest()
         if not table.schema.field("pk").metadata:
             raise ViewError(f"the view could not be made: {error}") from error
-
-
-def _run(query: Any) -> pa.Table:
-    try:
-        return query.to_arrow()
-    except (OSError, RuntimeError, ValueError) as error:
-        raise ViewError(f"the view could not be read: {error}") from error
-
-
-def _stream(query: Any) -> Iterator[pa.RecordBatch]:
-    try:
-        yield from query.to_batches()
-    except (OSError, RuntimeError, ValueError) as error:
-        raise ViewError(f"the view could not be read: {error}") from error
 
 
 def _meta_row(pk: str, offset: int, fill: int) -> Row:
@@ -209,7 +197,7 @@ class LanceTable:
         return known.possible(column, values)
 
     def _column(self, name: str) -> Iterator[list[object]]:
-        for batch in _stream(self._table.search().select([name])):
+        for batch in stream(self._table.search().select([name])):
             yield batch.column(0).to_pylist()
 
     def _holds(self, condition: str) -> bool:
@@ -218,10 +206,7 @@ class LanceTable:
 
     def count(self, condition: str) -> int:
         """How many rows an SQL condition holds for; build it with `storage.sql`."""
-        try:
-            return int(self._table.count_rows(condition))
-        except (OSError, RuntimeError, ValueError) as error:
-            raise ViewError(f"the view could not be read: {error}") from error
+        return int(read(partial(self._table.count_rows, condition)))
 
     def select(self, namespace: str, node: Node = EVERYTHING) -> list[Row]:
         """The live rows of a namespace that the filter selects."""
@@ -246,12 +231,13 @@ class LanceTable:
     def pending(self, limit: int, skip: int = 0) -> list[Row]:
         """Up to `limit` live rows that still lack their vector, after the first `skip` of them."""
         query = self._table.search().where("vector IS NULL AND NOT deleted")
-        return from_arrow(_run(query.limit(limit).offset(skip)))
+        return from_arrow(read(query.limit(limit).offset(skip).to_arrow))
 
     def where(self, condition: str, columns: list[str] | None = None) -> pa.Table:
         """The rows for which an SQL condition holds; build it with `storage.sql`, never by hand."""
         query = self._table.search().where(condition)
-        return _run(query if columns is None else query.select(columns))
+        found: pa.Table = read((query if columns is None else query.select(columns)).to_arrow)
+        return found
 
     def batches(self, condition: str, columns: Sequence[str], size: int) -> Iterator[pa.Table]:
         """The rows for which an SQL condition holds, up to about `size` at a time; of `columns` those that

@@ -18,8 +18,9 @@ from typing import Any
 from mnemolog.storage.leftovers import remove_temporary_files
 
 COMMITS_BETWEEN = 24
-KEEP_VERSIONS = timedelta(seconds=10)
-"""A read that began on an older version may go on so long; what takes longer pins it, see `pinned`."""
+KEEP_VERSIONS = timedelta(seconds=5)
+"""A read that began on an older version may go on so long. One that takes longer is done again on the newest,
+or pins its own, see `pinned`."""
 
 KEEP_VERSIONS_IN_BUCKETS = timedelta(minutes=1)
 """The same where each piece that is read takes long."""
