@@ -40,7 +40,7 @@ def texts_in_files(folder: Path) -> Iterator[str]:
 
 def tend_until_done(table: LanceTable, now: float, *, alone: bool = True) -> int:
     steps = 0
-    while table.tend(now, alone):
+    while table.tend(now + steps, alone):
         steps += 1
     return steps
 
@@ -126,13 +126,13 @@ def test_upkeep_takes_short_steps_between_which_others_write(
     table.commit([row(f"m{part}-0", 5, deleted=True) for part in range(5)], 5)
     table.tend(0.0, alone=True)
     steps, offset = 0, 6
-    while table.tend(TEND_SECONDS, alone=True):
+    while table.tend(TEND_SECONDS + offset, alone=True):
         lance_handle(tmp_path).commit([row(f"new{offset}", offset)], offset)
         steps, offset = steps + 1, offset + 1
     assert steps >= 5
     assert table.applied() == offset
     assert sum(1 for _ in table.scan()) == 500 + offset - 6
-    assert not tend_until_done(table, TEND_SECONDS)
+    assert not tend_until_done(table, TEND_SECONDS + offset)
 
 
 def test_a_long_read_goes_on_while_what_it_reads_is_replaced(tmp_path: Path) -> None:

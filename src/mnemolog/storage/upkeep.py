@@ -8,6 +8,7 @@ name the old one are dropped.
 from __future__ import annotations
 
 import logging
+import math
 import time
 import uuid
 from collections.abc import Iterator
@@ -29,7 +30,6 @@ TEND_SECONDS = 600.0
 """Between two times that what is replaced leaves the files, in a table that changes."""
 
 _COMMITS_UNTIL_MERGED = 10 * COMMITS_BETWEEN
-_COMMITS_UNTIL_ERASED = 20 * COMMITS_BETWEEN
 _FRAGMENT_ROWS = 20_000
 _SMALL_FRAGMENT_ROWS = 1_000
 """What is merged into fragments of this size every time, so that a large one is not written again and again
@@ -54,6 +54,7 @@ class Upkeep:
         self._since: float | None = None
         self._runs_due = 2
         self._steps: Iterator[None] | None = None
+        self._stepped = -math.inf
         self._keep = KEEP_VERSIONS_IN_BUCKETS if "://" in table.uri else KEEP_VERSIONS
 
     def committed(self, version: int) -> None:
@@ -62,8 +63,7 @@ class Upkeep:
         self._runs_due = 2
         if version % COMMITS_BETWEEN == 0:
             rows = _FRAGMENT_ROWS if version % _COMMITS_UNTIL_MERGED == 0 else _SMALL_FRAGMENT_ROWS
-            threshold = 0.0 if version % _COMMITS_UNTIL_ERASED == 0 else None
-            self._finish(tidy(self._table, self._keep, rows=rows, threshold=threshold))
+            self._finish(self._after_commits(rows, version // COMMITS_BETWEEN))
 
     def tend(self, now: float, alone: bool) -> bool:
         """One step of what is due at `now`, a clock in seconds; False if nothing is left to do.
@@ -78,10 +78,17 @@ class Upkeep:
                 return False
             self._since, self._runs_due = now, self._runs_due - 1
             self._steps = tidy(self._table, self._keep, threshold=0.0, alone=alone)
-        if self._step(self._steps):
-            return True
-        self._steps = None
-        return False
+        if now - self._stepped < self._keep.total_seconds():
+            return True  # so that what the step before replaced is dropped first, and takes no room
+        self._stepped = now
+        if not self._step(self._steps):
+            self._steps = None
+        return self._steps is not None
+
+    def _after_commits(self, rows: int, turn: int) -> Iterator[None]:
+        """Merge what is small, and write one fragment anew of which something was taken out: each in turn."""
+        _compact_some(self._table, _SMALL_FRAGMENT_ROWS, 0.0, turn)
+        yield from tidy(self._table, self._keep, rows=rows)
 
     def _finish(self, steps: Iterator[None]) -> None:
         while self._step(steps):
@@ -113,20 +120,25 @@ def tidy(
     for _ in range(len(table.to_lance().get_fragments()) + 1):
         if not _compact_some(table, rows or _FRAGMENT_ROWS, threshold):
             break
+        _clean(table, keep)
         yield
     _index(table)
     yield
     _drop_old_pins(table)
+    _clean(table, keep, alone=alone)
+    if alone:
+        remove_temporary_files(table.uri)
+
+
+def _clean(table: Any, keep: timedelta, *, alone: bool = False) -> None:
     table.to_lance().cleanup_old_versions(
         older_than=keep, delete_unverified=alone, error_if_tagged_old_versions=False
     )
-    if alone:
-        remove_temporary_files(table.uri)
     table.checkout_latest()
 
 
-def _compact_some(table: Any, rows: int, threshold: float | None) -> bool:
-    """Write one group of fragments anew; False if no other needs it."""
+def _compact_some(table: Any, rows: int, threshold: float | None, turn: int = 0) -> bool:
+    """Write one group of fragments anew, that whose `turn` it is; False if no other needs it."""
     from lance.optimize import Compaction  # imported with the first upkeep: who only reads never needs it
 
     dataset = table.to_lance()
@@ -135,7 +147,7 @@ def _compact_some(table: Any, rows: int, threshold: float | None) -> bool:
         options["materialize_deletions_threshold"] = threshold
     tasks = Compaction.plan(dataset, options).tasks
     if tasks:
-        Compaction.commit(dataset, [tasks[0].execute(dataset)])
+        Compaction.commit(dataset, [tasks[turn % len(tasks)].execute(dataset)])
         table.checkout_latest()
     return len(tasks) > 1
 
