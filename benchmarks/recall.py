@@ -1,17 +1,27 @@
-"""Recall by number of memories, in one namespace and among 1,000, beside numpy and raw LanceDB.
+"""Recall by number of memories, in one namespace and among 1,000, beside numpy, raw LanceDB and peers.
 
-Run: python -m benchmarks.recall [--sizes 1000,10000,100000]. The query's embedding is kept apart: vectors are
-made up and looked up. All search the same vectors. `numpy` is one exact matrix product over the namespace's
-vectors, the least that anything can cost; `lancedb` is its own vector search with a namespace filter, and its
-hybrid search. Ours is what a caller gets: both searches, neighbours, scores and their factors.
+Run: python -m benchmarks.recall [--sizes 1000,10000,100000] [--peers PYTHON]. The query's embedding is kept
+apart: vectors are made up and looked up. All search the same vectors. `numpy` is one exact matrix product
+over the namespace's vectors, the least that anything can cost; `lancedb` is its own vector search with a
+namespace filter, and its hybrid search. Ours is what a caller gets: both searches, neighbours, scores and
+their factors.
+
+PYTHON is the interpreter of an environment with the peers, which are no dependencies of ours:
+python -m venv peers && peers/bin/pip install heapdb-memory==0.1.0 chromadb==1.5.9 numpy. They are asked in
+one namespace: heapdb-memory hybrid, its default, and chromadb by vector, since it has no hybrid search.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import subprocess
+import sys
 import tempfile
+import time
 import zlib
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -29,7 +39,21 @@ from benchmarks.measure import p50, p99, peak_rss_mib, questions, report, texts,
 DIM = 384
 K = 8
 NAMESPACES = 1_000
+THREADS = 4
 WAIT_SECONDS = 600.0
+PEERS = Path(__file__).with_name("recall_peers.py")
+CACHED = """
+import sys, mnemolog
+from benchmarks.measure import resident_mib
+from benchmarks.recall import LookedUp
+with mnemolog.open(sys.argv[1], "nobody", embedder=LookedUp(), track="off") as memory:
+    memory.recall("What was lost?")
+    before = resident_mib()
+    memory.at("n0").recall("What was lost?")
+    print(resident_mib() - before)
+"""
+AIMS = {(10_000, 1): ("≤ 2", "≤ 6"), (100_000, 1): ("≤ 15", "")}
+PEER_AIMS = {"heapdb-memory": "≥ 5"}
 Vectors = NDArray[np.float32]
 Rows = list[tuple[str, object, str]]
 Query = tuple[str, str]
@@ -87,8 +111,9 @@ def corpus(size: int, spread: int, count: int) -> Corpus:
     return Corpus(groups, asked, embedder)
 
 
-def ours(folder: Path, given: Corpus) -> tuple[list[float], list[float]]:
-    """Milliseconds of the first recall in each namespace that is asked, and of warm ones."""
+def ours(folder: Path, given: Corpus) -> tuple[list[float], list[float], float]:
+    """Milliseconds of the first recall in each namespace that is asked and of warm ones; recalls a second
+    with four threads."""
     with mnemolog.open(folder, embedder=given.embedder, wait_seconds=WAIT_SECONDS) as memory:
         for name, group in given.groups.items():
             for start in range(0, len(group), 10_000):
@@ -100,7 +125,31 @@ def ours(folder: Path, given: Corpus) -> tuple[list[float], list[float]]:
         first = timed(
             _each(lambda one: handles[one[0]].recall("What was lost?", k=K), [(n, "") for n in names])
         )
-        return first, timed(_each(lambda one: handles[one[0]].recall(one[1], k=K), given.asked))
+        calls = _each(lambda one: handles[one[0]].recall(one[1], k=K), given.asked)
+        warm = timed(calls)
+        with ThreadPoolExecutor(THREADS) as pool:
+            began = time.perf_counter()
+            list(pool.map(lambda call: call(), calls))
+            return first, warm, len(calls) / (time.perf_counter() - began)
+
+
+def cached_mib(folder: Path) -> float:
+    """MiB that a process grows by with its first recall in the namespace `n0`."""
+    command = [sys.executable, "-c", CACHED, str(folder)]
+    return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
+def peers(python: str, folder: Path, given: Corpus) -> dict[str, list[float]]:
+    """Milliseconds of the peers' recalls, in an interpreter that has them."""
+    folder.mkdir()
+    made, asked = given.groups["n0"], [text for _, text in given.asked]
+    np.save(folder / "memories.npy", given.embedder.embed(made))
+    np.save(folder / "questions.npy", given.embedder.embed(asked))
+    (folder / "given.json").write_text(json.dumps({"texts": made, "questions": asked, "k": K}))
+    command = [python, str(PEERS), str(folder)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    times: dict[str, list[float]] = json.loads(done.stdout)
+    return times
 
 
 def exact(given: Corpus) -> list[float]:
@@ -143,16 +192,17 @@ def _each(call: Callable[[Query], object], asked: list[Query]) -> list[Callable[
     return [lambda one=one: call(one) for one in asked]  # type: ignore[misc]
 
 
-def measure(home: Path, size: int, spread: int, count: int) -> Rows:
+def measure(home: Path, size: int, spread: int, count: int, python: str | None) -> Rows:
     """The rows for one size."""
     given = corpus(size, spread, count)
-    first, own = ours(home / f"ours-{size}-{spread}", given)
+    first, own, rate = ours(home / f"ours-{size}-{spread}", given)
     floor = exact(given)
     vector_only, hybrid = raw(home / f"raw-{size}-{spread}", given)
     rows: Rows = [
-        ("mnemolog p50 ms", p50(own), "≤ 10" if size == 10_000 else ""),
-        ("mnemolog p99 ms", p99(own), ""),
+        ("mnemolog p50 ms", p50(own), AIMS.get((size, spread), ("", ""))[0]),
+        ("mnemolog p99 ms", p99(own), AIMS.get((size, spread), ("", ""))[1]),
         ("mnemolog, a namespace's first recall, p50 ms", p50(first), ""),
+        (f"mnemolog, recalls/s with {THREADS} threads", rate, ""),
         ("numpy p50 ms", p50(floor), ""),
         ("lancedb vector p50 ms", p50(vector_only), ""),
         ("lancedb hybrid p50 ms", p50(hybrid), ""),
@@ -160,6 +210,12 @@ def measure(home: Path, size: int, spread: int, count: int) -> Rows:
         ("lancedb vector / mnemolog", p50(vector_only) / p50(own), ""),
         ("lancedb hybrid / mnemolog", p50(hybrid) / p50(own), ""),
     ]
+    if spread == 1:
+        grown = cached_mib(home / f"ours-{size}-{spread}")
+        rows.append(("mnemolog, MiB for 10,000 cached memories", grown * 10_000 / size, ""))
+        for name, spent in (peers(python, home / f"peers-{size}", given) if python else {}).items():
+            rows.append((f"{name} p50 ms", p50(spent), ""))
+            rows.append((f"{name} / mnemolog", p50(spent) / p50(own), PEER_AIMS.get(name, "")))
     return [(f"{given.label}: {what}", value, aim) for what, value, aim in rows]
 
 
@@ -168,13 +224,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", default="1000,10000,100000", help="memories in all")
     parser.add_argument("--queries", type=int, default=200)
+    parser.add_argument("--peers", help="an interpreter that has heapdb-memory and chromadb")
     parser.add_argument("--json", type=Path, help="write the figures here")
     arguments = parser.parse_args()
     rows: Rows = []
     with tempfile.TemporaryDirectory() as scratch:
         for size in [int(size) for size in arguments.sizes.split(",")]:
             for spread in (1, min(NAMESPACES, size)):
-                rows += measure(Path(scratch), size, spread, arguments.queries)
+                rows += measure(Path(scratch), size, spread, arguments.queries, arguments.peers)
     rows.append(("peak memory of this process, MiB", peak_rss_mib(), ""))
     report(f"Recall, k = {K}; lancedb {version('lancedb')}, numpy {version('numpy')}", rows, arguments.json)
 
