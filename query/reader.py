@@ -209,11 +209,13 @@ class ViewReader:
         usage_changed = _version(states[1]) != _version(entry.usage)
         cache, ours = entry.cache, f"namespace = {literal(name)}"
         if usage_changed:
-            since = f"_off >= {cache.usage_next_offset} AND pk = memory_pk"
-            cache.upsert_usage(from_arrow(usage.where(f"{ours} AND {since}")))
+            news = f"{ours} AND _off >= {cache.usage_next_offset} AND pk = memory_pk"
+            if entry.usage is None or usage.holds(news):
+                cache.upsert_usage(from_arrow(usage.where(news)))
         if memories_changed:
-            since = f"(_off >= {cache.next_offset} OR _fill > {cache.last_fill})"
-            _load(cache, memories, f"{ours} AND {since}")
+            news = f"{ours} AND (_off >= {cache.next_offset} OR _fill > {cache.last_fill})"
+            if entry.memories is None or memories.holds(news):
+                _load(cache, memories, news)
         entry.memories, entry.usage = states
         if memories_changed or usage_changed:
             entry.nbytes = cache.nbytes

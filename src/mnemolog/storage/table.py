@@ -180,7 +180,7 @@ class LanceTable:
         among = has_any if pa.types.is_list(self._schema.field(column).type) else is_in
         for start in range(0, len(wanted), _CHUNK):
             condition = among(column, wanted[start : start + _CHUNK])
-            if likely or self._holds(condition):
+            if likely or self.holds(condition):
                 found |= {row["pk"]: row for row in from_arrow(self.where(condition))}
         return list(found.values())
 
@@ -200,8 +200,11 @@ class LanceTable:
         for batch in stream(self._table.search().select([name])):
             yield batch.column(0).to_pylist()
 
-    def _holds(self, condition: str) -> bool:
-        """Whether any row is so. It takes a third of the time of a read, which what is new does not need."""
+    def holds(self, condition: str) -> bool:
+        """Whether an SQL condition holds for any row, which takes a third of the time of a read.
+
+        Of what was committed since a table was read last, most concerns another namespace, or nobody.
+        """
         return self.count(condition) > 0
 
     def count(self, condition: str) -> int:
