@@ -21,7 +21,8 @@ Slots = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """`slots` of the cache in the order of the columns in `texts`; `every` says that they are all there are.
+    """`slots` of the cache in the order of the log, which is that of the columns in `texts`; `every` says
+    that they are all there are, and stand so.
 
     `active` are not superseded, `vectorless` has those without a vector, None for none. `sessions` knows the
     session of each slot; others have −1. It holds from `since` to before `until`, in seconds.
@@ -51,7 +52,8 @@ def live_at(cache: NamespaceCache, now: float) -> Live:
 
 
 def _live(cache: NamespaceCache, now: float) -> Live:
-    slots = np.flatnonzero(cache.visible(now, superseded=True))
+    visible = np.flatnonzero(cache.visible(now, superseded=True))
+    slots = cache.in_order(visible)
     names = [name.lower() for name in cache.authors.values]
     author = cache.author[slots]
     present = {names[number] for number in np.unique(author) if number >= 0}
@@ -74,7 +76,7 @@ def _live(cache: NamespaceCache, now: float) -> Live:
     ends = cache.expires[: cache.size][cache.alive[: cache.size]]
     return Live(
         slots,
-        len(slots) == cache.size,
+        len(slots) == cache.size and np.array_equal(slots, visible),
         texts,
         sessions,
         ~cache.superseded[slots],

@@ -47,8 +47,9 @@ class Numbered:
 class NamespaceCache:
     """The live memories of one namespace, each in a slot; a changed memory moves to a new slot.
 
-    Arrays run over slots: `vectors` float32 [n, dim], times in seconds since 1970 with NaN for none. `alive`
-    says which slots count. Not safe for threads: the owner holds a lock.
+    Arrays run over slots: `vectors` float32 [n, dim], times in seconds since 1970 with NaN for none, `offset`
+    that of the last change in the log. `alive` says which slots count. Not safe for threads: the owner holds
+    a lock.
     """
 
     def __init__(self, dim: int | None) -> None:
@@ -87,6 +88,7 @@ class NamespaceCache:
             vectors[: self.size] = self.vectors[: self.size]
         self.vectors = vectors
         self.alive = grown("alive", (capacity,), np.bool_, False)
+        self.offset = grown("offset", (capacity,), np.int64, -1)
         self.has_vector = grown("has_vector", (capacity,), np.bool_, False)
         self.superseded = grown("superseded", (capacity,), np.bool_, False)
         self.pinned = grown("pinned", (capacity,), np.bool_, False)
@@ -118,7 +120,7 @@ class NamespaceCache:
     def _take(self, table: pa.Table) -> None:
         for pk in table.column("pk").to_pylist() if self.slot_of else ():
             self._drop(pk)
-        self._append(table.filter(_live(table)))
+        self._append(_by_offset(table.filter(_live(table))))
         if self._rows.many:
             self._rows.consolidate(np.flatnonzero(self.alive[: self.size]))
 
@@ -136,6 +138,7 @@ class NamespaceCache:
         if "vector" in table.column_names and count:
             self.vectors[start:end], self.has_vector[start:end] = vector_matrix(table.column("vector"))
         self.alive[start:end] = True
+        self.offset[start:end] = table.column("_off").to_numpy()
         self.pinned[start:end] = _flags(table.column("pinned"))
         self.superseded[start:end] = table.column("superseded_by").is_valid().to_numpy(zero_copy_only=False)
         times = {name: _seconds(table.column(name)) for name in _HOT_TIMES}
@@ -218,6 +221,20 @@ class NamespaceCache:
         shown: NDArray[np.bool_] = mask if superseded else mask & ~self.superseded[: self.size]
         return shown
 
+    def in_order(self, slots: NDArray[np.int64]) -> NDArray[np.int64]:
+        """`slots` in the order of the last changes in the log, those of one event by key: whatever is decided
+        by the order is decided alike, however the views were committed and read."""
+        if _ascends(offsets := self.offset[slots], strictly=True):
+            return slots
+        order = np.argsort(offsets, kind="stable")
+        slots, offsets = slots[order], offsets[order]
+        same = np.flatnonzero(offsets[1:] == offsets[:-1])
+        if same.size:
+            tied = np.union1d(same, same + 1)
+            keys = self.column("pk", slots[tied]).to_pylist()
+            slots[tied] = slots[tied][np.lexsort((np.array(keys), offsets[tied]))]
+        return slots
+
     def matching(self, node: Node, mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """The slots in `mask` that the filter selects."""
         return mask & mask_of(node, self._column, self.size)
@@ -246,6 +263,16 @@ def _max(table: pa.Table, name: str) -> int:
 
 def _live(table: pa.Table) -> pa.Array:
     return pa.array(~table.column("deleted").to_numpy(zero_copy_only=False))
+
+
+def _by_offset(table: pa.Table) -> pa.Table:
+    offsets = table.column("_off").to_numpy()
+    return table if _ascends(offsets) else table.take(pa.array(np.argsort(offsets, kind="stable")))
+
+
+def _ascends(values: NDArray[np.int64], *, strictly: bool = False) -> bool:
+    later, earlier = values[1:], values[:-1]
+    return bool(np.all(later > earlier if strictly else later >= earlier))
 
 
 def _flags(column: pa.ChunkedArray) -> NDArray[np.bool_]:

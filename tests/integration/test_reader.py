@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.caches import contents
-from support.histories import NAMESPACES, Step, histories, to_records
+from support.histories import NAMESPACES, START, Step, histories, to_records
 from support.properties import examples
 from support.shards import EMBEDDER
 
@@ -24,6 +24,7 @@ from mnemolog.processors.replay import replay
 from mnemolog.producers.clock import utc_now
 from mnemolog.producers.commands import Commands
 from mnemolog.producers.embedded import EmbeddedLog
+from mnemolog.query.live import live_at
 from mnemolog.query.reader import ViewReader
 from mnemolog.schemas.codec import encode
 from mnemolog.schemas.errors import ViewMissingError
@@ -90,6 +91,39 @@ def test_a_reader_that_stayed_sees_what_a_new_one_sees(steps: list[Step], data: 
                 replay(place.log, place.views, EMBEDDER)
             for namespace in NAMESPACES:
                 assert read(reader, namespace) == read(ViewReader(place.views), namespace)
+
+
+@examples(3)
+@given(steps=histories(40), data=st.data())
+def test_the_order_of_memories_hangs_on_the_log_and_not_on_the_batches(
+    steps: list[Step], data: st.DataObject
+) -> None:
+    """Of equals a recall takes those that come first: from any views of one log they are the same."""
+    records = to_records(steps)
+    found = []
+    with a_place() as one, a_place() as other:
+        for place in (one, other):
+            place.runner.catch_up()
+            reader, left = ViewReader(place.views), records
+            while left:
+                size = data.draw(st.integers(1, len(left)), label="batch")
+                place.log.append(left[:size])
+                left = left[size:]
+                place.runner.catch_up()
+                for namespace in NAMESPACES:
+                    read(reader, namespace)
+            found += [ordered(reader), ordered(ViewReader(place.views))]
+    assert found == [found[0]] * 4
+
+
+def ordered(reader: ViewReader) -> list[list[str]]:
+    """The memories of each namespace as a recall goes through them."""
+    orders = []
+    for namespace in NAMESPACES:
+        with reader.namespace(namespace) as cache:
+            names = {slot: pk for pk, slot in cache.slot_of.items()}
+            orders.append([names[slot] for slot in live_at(cache, START.timestamp()).slots.tolist()])
+    return orders
 
 
 @pytest.mark.parametrize("namespace", [("acme",), ("7",)])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from datetime import timedelta
+from itertools import permutations
 from typing import Any
 
 from support.tables import DIM, NOON, row
@@ -10,7 +12,7 @@ from support.tables import DIM, NOON, row
 from mnemolog.query.live import live_at
 from mnemolog.query.namespace_cache import NamespaceCache
 from mnemolog.query.question import Question
-from mnemolog.query.recall import recall
+from mnemolog.query.recall import CANDIDATES, recall
 from mnemolog.query.scoring.english import asks_of
 from mnemolog.schemas.rows import Row, memories_schema
 from mnemolog.storage.arrow import to_arrow
@@ -20,9 +22,9 @@ def memory(name: str, **changes: Any) -> Row:
     return row(name, namespace="acme", text="tea", terms="tea", **changes)
 
 
-def ranked(rows: list[Row], **options: Any) -> list[str]:
+def ranked(rows: list[Row], parts: int = 1, **options: Any) -> list[str]:
     cache = NamespaceCache(DIM)
-    cache.upsert([to_arrow(rows, memories_schema(DIM))])
+    cache.upsert(to_arrow(rows[start::parts], memories_schema(DIM)) for start in range(parts))
     question = Question(["tea"], asks_of("tea"), NOON, **options)
     found = recall(cache, live_at(cache, NOON.timestamp()), question)
     return [hit.memory.id for hit in found.hits]
@@ -36,7 +38,18 @@ def test_of_equal_scores_the_one_nearest_to_now_comes_first() -> None:
 
 
 def test_of_equal_scores_and_times_the_first_one_written_comes_first() -> None:
-    assert ranked([memory(name) for name in "bca"]) == ["b", "c", "a"]
+    rows = [memory(name, offset=offset) for offset, name in enumerate("bca")]
+    for shuffled in permutations(rows):
+        assert ranked(list(shuffled)) == ["b", "c", "a"]
+
+
+def test_of_many_equals_at_the_cut_the_same_ones_are_taken_however_they_are_read() -> None:
+    """Also where one event changed several: then their keys decide."""
+    rows = [memory(f"m{number:03}", offset=number // 3) for number in range(4 * CANDIDATES)]
+    expected = ranked(rows, k=CANDIDATES)
+    for seed in range(5):
+        shuffled = random.Random(seed).sample(rows, len(rows))
+        assert ranked(shuffled, k=CANDIDATES) == ranked(shuffled, parts=7, k=CANDIDATES) == expected
 
 
 def test_the_expired_and_the_superseded_do_not_come() -> None:
