@@ -31,10 +31,6 @@ TEND_SECONDS = 600.0
 
 _COMMITS_UNTIL_MERGED = 10 * COMMITS_BETWEEN
 _FRAGMENT_ROWS = 20_000
-_SMALL_FRAGMENT_ROWS = 1_000
-"""What is merged into fragments of this size every time, so that a large one is not written again and again
-because of a few rows."""
-
 _PIN = "mnemolog-read-"
 _PINS_LAST_SECONDS = 24 * 3600.0
 _SCALAR_INDEX_ROWS = 20_000
@@ -62,8 +58,7 @@ class Upkeep:
         programs write is tidied too."""
         self._runs_due = 2
         if version % COMMITS_BETWEEN == 0:
-            rows = _FRAGMENT_ROWS if version % _COMMITS_UNTIL_MERGED == 0 else _SMALL_FRAGMENT_ROWS
-            self._finish(self._after_commits(rows, version // COMMITS_BETWEEN))
+            self._finish(self._after_commits(version))
 
     def tend(self, now: float, alone: bool) -> bool:
         """One step of what is due at `now`, a clock in seconds; False if nothing is left to do.
@@ -85,10 +80,17 @@ class Upkeep:
             self._steps = None
         return self._steps is not None
 
-    def _after_commits(self, rows: int, turn: int) -> Iterator[None]:
-        """Merge what is small, and write one fragment anew of which something was taken out: each in turn."""
-        _compact_some(self._table, _SMALL_FRAGMENT_ROWS, 0.0, turn)
-        yield from tidy(self._table, self._keep, rows=rows)
+    def _after_commits(self, version: int) -> Iterator[None]:
+        """Merge what is small, and write one fragment anew of which something was taken out: each in turn.
+
+        What the last commits wrote becomes one fragment. It is merged into a large one only now and then, so
+        that this is not written again and again because of a few rows.
+        """
+        newest = self._table.to_lance().get_fragments()[-COMMITS_BETWEEN:]
+        rows = min(sum(one.metadata.physical_rows for one in newest), _FRAGMENT_ROWS)
+        _compact_some(self._table, rows, 0.0, version // COMMITS_BETWEEN)
+        merged = _FRAGMENT_ROWS if version % _COMMITS_UNTIL_MERGED == 0 else rows
+        yield from tidy(self._table, self._keep, rows=merged)
 
     def _finish(self, steps: Iterator[None]) -> None:
         while self._step(steps):
