@@ -28,6 +28,7 @@ PLAIN = Weights(
     number=0,
     length=0,
     opening=0,
+    fresh=0,
 )
 """The plain hybrid: both searches and nothing around them."""
 

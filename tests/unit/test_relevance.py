@@ -109,6 +109,33 @@ def test_without_authors_only_what_needs_none_counts() -> None:
     assert set(terms) <= {"keyword", "vector", "session_keyword"}
 
 
+def notes(count: int = 50, days: float = 28, text: str = "The user plans a trip", author: int = -1) -> Texts:
+    """A note every so often, over so many days."""
+    times = [START + days * DAY * place / (count - 1) for place in range(count)]
+    return made([text] * count, [author] * count, times)
+
+
+def test_among_notes_kept_over_weeks_the_last_ones_count_more() -> None:
+    fresh = terms_of(notes(), [1.0] * 50, "trip")["fresh"]
+    assert fresh == sorted(fresh)
+    assert (fresh[0], fresh[-1]) == (0.075, 0.3)
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        notes(count=49),
+        notes(days=27),
+        notes(text="I plan a trip"),
+        notes(text="Where does the user go?"),
+        notes(author=0),
+    ],
+    ids=["few", "of few days", "first person", "questions", "with authors"],
+)
+def test_what_is_no_running_record_has_no_fresh_and_no_old(others: Texts) -> None:
+    assert "fresh" not in terms_of(others, [1.0] * len(others.author), "trip")
+
+
 def test_a_session_is_cut_by_a_pause_and_by_the_thread() -> None:
     times = np.array([0.0, 60.0, 5 * HOUR, 5 * HOUR + 60, 30.0])
     sequence = sequence_of(np.array([0, 0, 0, 0, 1]), times)
