@@ -60,7 +60,8 @@ def check_moment(field: str, value: object) -> datetime:
 
 
 def check_path(field: str, value: object) -> Path:
-    """`value` as a path, if it can be one."""
-    if not isinstance(value, (str, Path)) or "\0" in str(value):
+    """`value` as a path, if it can be one. An empty text is more likely a setting that is missing than the
+    folder that a program happens to run in."""
+    if not isinstance(value, (str, Path)) or "\0" in str(value) or value == "":
         raise InvalidInputError(f"{field} is a path, not {value!r:.80}", field=field)
     return Path(value)

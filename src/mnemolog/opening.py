@@ -20,7 +20,7 @@ from mnemolog.producers.redaction import RedactSpec, make_redactor
 from mnemolog.query.queries import Queries
 from mnemolog.query.reader import DEFAULT_CACHE_BYTES, ViewReader
 from mnemolog.query.scoring.weights import Weights
-from mnemolog.schemas.checks import check_count, check_path, check_seconds, check_string
+from mnemolog.schemas.checks import check_count, check_path, check_seconds
 from mnemolog.schemas.errors import LogUnavailableError
 from mnemolog.schemas.namespaces import make_namespace
 from mnemolog.schemas.positions import Position
@@ -133,11 +133,11 @@ def connect(
     check_seconds("wait_seconds", wait_seconds)
     check_tracking(track)
     check_count("cache_bytes", cache_bytes, 0, 2**62)
-    root = check_path("views", views) if isinstance(views, Path) else check_string("views", views)
+    check_path("views", views)  # not as a path: it would take a slash out of s3://
     redactor = make_redactor(redact)
     model = _cached(embedder)
     log = KafkaLog(kafka)
-    reader = ViewReader(Views(root), cache_bytes)
+    reader = ViewReader(Views(views), cache_bytes)
     queries = Queries(reader, commands.namespace, model, clock, new_id, weights)
     past, waiter = PastViews(log, reader, model, clock), _polling(reader)
     session = LogSession(log, waiter, wait_seconds, log.close, commands.namespace, track, redactor, past)

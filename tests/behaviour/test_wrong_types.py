@@ -101,6 +101,9 @@ OPENINGS: list[tuple[str | None, Callable[[Any], object]]] = [
     ("agent_id", opening_with({"agent_id": b"x"})),
     ("kafka", lambda home: mnemolog.connect(None, home, embedder="none")),  # type: ignore[arg-type]
     ("views", lambda home: mnemolog.connect("127.0.0.1:1", None, embedder="none")),  # type: ignore[arg-type]
+    ("path", lambda home: mnemolog.open("", embedder="none")),
+    ("views", lambda home: mnemolog.connect("127.0.0.1:1", "", embedder="none")),
+    ("path", lambda home: MemoryProducer.open("")),
     ("path", lambda home: MemoryProducer.open(None)),  # type: ignore[arg-type]
     ("path", lambda home: MemoryProducer.open("a\0b")),
     ("kafka", lambda home: MemoryProducer.connect(5)),  # type: ignore[arg-type]
