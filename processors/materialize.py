@@ -155,8 +155,9 @@ class ShardWriter:
         To be called again and again: what is long is done in many steps, so that no event waits for it.
         """
         for _, table in [*self._folds, *self._projections]:
-            with self._lock:
-                table.tend(now, self._alone)
+            if table.due(now):
+                with self._lock:
+                    table.tend(now, self._alone)
 
     def fill_pending(self) -> tuple[int, int]:
         """Embed up to a batch of rows whose vectors are missing: (how many are done, how many failed).

@@ -90,8 +90,9 @@ def _refresh(entry: _Entry, tables: dict[str, LanceTable], namespace: Namespace)
     before = dict(entry.states)
     for name, table in tables.items():
         known = before.get(name)
-        state = entry.states[name] = table.state(known)
+        state = table.state(known)
         if known is not None and state.version == known.version:
+            entry.states[name] = state
             continue
         if name == "edges":
             found = table.where(f"{ours} AND _off >= {graph.next_offset}", _EDGES)
@@ -101,6 +102,7 @@ def _refresh(entry: _Entry, tables: dict[str, LanceTable], namespace: Namespace)
             since = f"_off >= {graph.memories_next_offset} AND id IS NOT NULL"
             for rows in _pieces(table.where(f"{ours} AND {since}", _PRESENCE)):
                 graph.upsert_memories(rows)
+        entry.states[name] = state
     return before != entry.states
 
 

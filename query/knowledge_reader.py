@@ -97,7 +97,7 @@ class KnowledgeReader:
 
     def _refresh(self, shard: _Shard, table: LanceTable) -> None:
         since = shard.next_offset
-        shard.next_offset = max(since, table.applied())
+        next_offset = max(since, table.applied())
         model = model_pk(EVERYWHERE)
         news = f"(pk LIKE '@link|%' OR pk = '{model}') AND _off >= {since}"
         for row in from_arrow(table.where(news, _COLUMNS)):
@@ -106,6 +106,7 @@ class KnowledgeReader:
                 continue
             usable = row["served"] and row["feature_set"] == FEATURE_SET
             self._weights = tuple(row["features"]) if usable else None
+        shard.next_offset = next_offset
 
     def _take(self, shard: _Shard, row: Row) -> None:
         before = shard.links.pop(row["pk"], None)

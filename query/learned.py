@@ -32,7 +32,7 @@ def learned_of(
 ) -> Learned:
     """The usefulness of the candidates at `places`."""
     texts, knowledge, kind = live.texts, question.knowledge, question.query_type
-    authors = question.authors
+    authors = live.numbers(question.authors)
     named = np.isin(texts.author, authors) if authors else np.zeros(len(texts.author), dtype=bool)
     links, parts = np.ones(len(places)), dict[str, Floats]()
     if knowledge is not None and knowledge.pooled and question.weights.links:

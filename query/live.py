@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +27,7 @@ class Live:
 
     `active` are not superseded, `vectorless` has those without a vector, None for none. `sessions` knows the
     session of each slot; others have −1. It holds from `since` to before `until`, in seconds.
+    `authors` has the number of each.
     """
 
     slots: Slots
@@ -36,6 +38,11 @@ class Live:
     vectorless: Flags | None
     since: float
     until: float
+    authors: Mapping[str, int]
+
+    def numbers(self, authors: Iterable[str]) -> tuple[int, ...]:
+        """The numbers that `texts` has for these authors; those of nobody here are left out."""
+        return tuple(self.authors[author] for author in authors if author in self.authors)
 
     def of(self, values: NDArray[Any]) -> NDArray[Any]:
         """The entries of the live memories in an array over slots."""
@@ -83,4 +90,5 @@ def _live(cache: NamespaceCache, now: float) -> Live:
         vectorless if vectorless.any() else None,
         float(np.max(ends, initial=-np.inf, where=ends <= now)),
         float(np.min(ends, initial=np.inf, where=ends > now)),
+        cache.authors.values,
     )

@@ -100,13 +100,14 @@ class Queries:
         """
         if not isinstance(query, str) or not query.strip():
             raise InvalidInputError("the query is empty or blank", field="query")
-        named = take_out_names(query, self._authors())
+        names = self._authors()
+        named = take_out_names(query, names)
         vector, warnings = self._embed(named.sentence)
         question = Question(
             terms=analyze(named.keywords) if named.keywords.strip() else analyze(query),
             asks=asks_of(query),
             now=self._clock(),
-            authors=named.authors,
+            authors=tuple(names[number] for number in named.authors),
             vector=vector,
             query_type=query_type(query),
             knowledge=self._reader.learned.knowledge(self._namespace),

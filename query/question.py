@@ -26,8 +26,8 @@ Rule: TypeAlias = Callable[[MemoryItem], float]
 class Question:
     """What to look for, in which memories of the namespace, and how to score them.
 
-    `terms` are the analyzed words of the query without participants' names, `authors` the numbers of those it
-    names, `vector` its embedding (float32 [dim]) or None. `threshold` is the greatest cosine distance of a
+    `terms` are the analyzed words of the query without participants' names, `authors` those it names,
+    `vector` its embedding (float32 [dim]) or None. `threshold` is the greatest cosine distance of a
     hit, `min_score` its least score. `query_type` is what kind of question it is, `knowledge` what feedback
     taught, None for nothing. `max_tokens` bounds what is shown, `diversity` (0…1) sets near duplicates apart,
     `rules` multiply the score, `lasting` are the kinds that do not age.
@@ -36,7 +36,7 @@ class Question:
     terms: Sequence[str]
     asks: Asks
     now: datetime
-    authors: tuple[int, ...] = ()
+    authors: tuple[str, ...] = ()
     vector: NDArray[np.float32] | None = None
     k: int = 5
     where: Node = EVERYTHING

@@ -214,8 +214,8 @@ class ViewReader:
                 cache.upsert_usage(from_arrow(usage.where(news)))
         if memories_changed:
             news = f"{ours} AND (_off >= {cache.next_offset} OR _fill > {cache.last_fill})"
-            if entry.memories is None or memories.holds(news):
-                _load(cache, memories, news)
+            if count := memories.count(news):
+                _load(cache, memories, news, count)
         entry.memories, entry.usage = states
         if memories_changed or usage_changed:
             entry.nbytes = cache.nbytes
@@ -232,18 +232,13 @@ class ViewReader:
                 del self._entries[place]
 
 
-def _load(cache: NamespaceCache, table: LanceTable, condition: str) -> None:
-    """Take the rows for which the condition holds. Reading many leaves memory behind, which is given back."""
-
-    def parts() -> Iterator[pa.Table]:
-        for number, part in enumerate(table.batches(condition, READ, _BATCH_ROWS)):
-            if number == 1:
-                cache.reserve(table.count(condition))
-            yield part
-
-    before = cache.size
-    cache.upsert(parts())
-    if cache.size - before > _BATCH_ROWS:
+def _load(cache: NamespaceCache, table: LanceTable, condition: str, count: int) -> None:
+    """Take the `count` rows for which the condition holds. Reading many leaves memory behind, which is given
+    back."""
+    if count > _BATCH_ROWS:
+        cache.reserve(count)
+    cache.upsert(table.batches(condition, READ, _BATCH_ROWS, count))
+    if count > _BATCH_ROWS:
         pa.default_memory_pool().release_unused()
         give_back()
 

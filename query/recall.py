@@ -140,7 +140,7 @@ def _candidates(evidence: Evidence, live: Live, question: Question, shown: Mask)
     keyword, vector = _mask(len(shown), by_keyword), _mask(len(shown), by_vector)
     found = keyword | vector
     places = np.flatnonzero(_with_neighbours(found, np.flatnonzero(found), live))
-    sought = Sought(question.asks, question.authors)
+    sought = Sought(question.asks, live.numbers(question.authors))
     total, terms = relevance(evidence, live.texts, sought, question.weights, places)
     best = places[topmost(total, found[places], NEIGHBOURS_OF)]
     kept = np.flatnonzero((_with_neighbours(found, best, live) & shown)[places])

@@ -106,6 +106,9 @@ class ViewTable(Protocol):
     def fill(self, rows: Sequence[Row]) -> None:
         """Write rows whose vectors came late; a row that changed meanwhile stays."""
 
+    def due(self, now: float) -> bool:
+        """Whether `tend` has anything to do at `now`: cheap, so that nobody waits for nothing."""
+
     def tend(self, now: float, alone: bool) -> bool:
         """One short step of the upkeep that is due at `now`, in seconds of a clock; whether more is left.
 

@@ -48,7 +48,7 @@ class Weights:
     number: float = 0.2
     length: float = 0.2
     opening: float = 0.1
-    fresh: float = 0.3
+    fresh: float = 0.4
 
     def updated(self, changes: Mapping[str, float] | None) -> Weights:
         """These weights with some of them changed.

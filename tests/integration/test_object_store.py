@@ -121,6 +121,11 @@ def test_a_store_that_cannot_be_used_is_told_in_one_line(
         assert "\n" not in str(caught.value)
 
 
+def test_a_bucket_that_is_not_there_is_an_error_and_not_a_document_that_is(bucket: str) -> None:
+    with pytest.raises(ViewError, match="no-such-bucket"):
+        open_store("s3://no-such-bucket/views").create("pointer.json", b"{}")
+
+
 FOLD = """
 import random, sys
 from mnemolog.embedders import resolve

@@ -7,7 +7,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from support.histories import NAMESPACES, START, Step, histories, to_records
 from support.properties import examples
 from support.shards import EMBEDDER
 
+import mnemolog
 from mnemolog.processors.inline import InlineRunner
 from mnemolog.processors.replay import replay
 from mnemolog.producers.clock import utc_now
@@ -27,7 +28,7 @@ from mnemolog.producers.embedded import EmbeddedLog
 from mnemolog.query.live import live_at
 from mnemolog.query.reader import ViewReader
 from mnemolog.schemas.codec import encode
-from mnemolog.schemas.errors import ViewMissingError
+from mnemolog.schemas.errors import ViewError, ViewMissingError
 from mnemolog.schemas.events import Envelope
 from mnemolog.schemas.namespaces import Namespace
 from mnemolog.schemas.rows import memories_schema
@@ -249,3 +250,55 @@ def test_within_one_look_a_table_stays_as_it_was_first_seen(tmp_path: Path) -> N
         table.commit([], 0)
         assert table.state() == before
     assert table.state(before).version == before.version + 1
+
+
+def test_a_named_author_is_the_same_one_when_the_namespace_is_read_anew(tmp_path: Path) -> None:
+    """Most of the cache is gone by the time the question is asked, so it is made again before the recall."""
+    with mnemolog.open(tmp_path, embedder="none") as mem:
+        for author, start, end in (("Ann", 0, 1_200), ("Bob", 1_200, 1_220), ("Ann", 1_220, 1_240)):
+            mem.remember_many(
+                [
+                    {"text": "the garden has roses", "author": author, "id": f"m{at}"}
+                    for at in range(start, end)
+                ]
+            )
+        assert mem.recall("What did Bob say about the garden?", k=1)[0].memory.author == "Bob"
+        for start in range(0, 1_200, 600):
+            mem.forget([f"m{at}" for at in range(start, start + 600)])
+        for _ in range(3):
+            hits = mem.recall("What did Bob say about the garden?", k=40)
+            assert {hit.memory.author for hit in hits} == {"Ann", "Bob"}
+            for hit in hits:
+                assert ("author" in hit.factors["relevance"].parts) == (hit.memory.author == "Bob")
+
+
+@pytest.mark.parametrize("failing", ["edges", "usefulness"])
+def test_a_read_that_fails_is_made_again_and_nothing_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: str
+) -> None:
+    """The log goes on no further, so the next look must not take the views for known."""
+    with mnemolog.open(tmp_path, "ann", embedder="none") as mem:
+        mem.know_fact("Al", "likes", "tea", id="m")
+        mem.wait(mem.feedback(mem.recall("tea").recall_id, used=["m"]).position)
+        reader = ViewReader(Views(tmp_path / "views"))
+        whole = LanceTable.where
+
+        def fails(table: LanceTable, *arguments: Any) -> Any:
+            if table.lance.name == failing:
+                raise ViewError("away")
+            return whole(table, *arguments)
+
+        monkeypatch.setattr(LanceTable, "where", fails)
+        with suppress(ViewError):
+            knows(reader)
+        monkeypatch.setattr(LanceTable, "where", whole)
+        found, edges = knows(reader)
+        assert found is not None and edges == ["al", "tea"]
+        assert (found, edges) == knows(ViewReader(Views(tmp_path / "views")))
+
+
+def knows(reader: ViewReader) -> tuple[Any, list[str]]:
+    """What feedback taught, and the entities of the graph."""
+    found = reader.learned.knowledge(("ann",))
+    with reader.graphs.open(("ann",)) as graph:
+        return found, list(graph.entities(""))

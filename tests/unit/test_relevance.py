@@ -118,7 +118,7 @@ def notes(count: int = 50, days: float = 28, text: str = "The user plans a trip"
 def test_among_notes_kept_over_weeks_the_last_ones_count_more() -> None:
     fresh = terms_of(notes(), [1.0] * 50, "trip")["fresh"]
     assert fresh == sorted(fresh)
-    assert (fresh[0], fresh[-1]) == (0.075, 0.3)
+    assert (fresh[0], fresh[-1]) == (0.1, 0.4)
 
 
 @pytest.mark.parametrize(

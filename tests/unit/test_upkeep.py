@@ -15,7 +15,7 @@ from lance.file import LanceFileReader
 from support.tables import lance_handle, row
 
 from mnemolog.storage import upkeep
-from mnemolog.storage.leftovers import leftovers
+from mnemolog.storage.leftovers import IN_PROGRESS_SECONDS, leftovers
 from mnemolog.storage.table import LanceTable
 from mnemolog.storage.upkeep import COMMITS_BETWEEN, TEND_SECONDS, pinned, tidy
 
@@ -148,6 +148,63 @@ def test_a_long_read_goes_on_while_what_it_reads_is_replaced(tmp_path: Path) -> 
     seen += [one["pk"] for one in reading]
     assert len(seen) == len(set(seen)) == 2_400
     assert table.lance.to_lance().tags.list() == {}
+
+
+def test_a_namespace_is_read_in_parts_while_all_of_it_is_replaced(tmp_path: Path) -> None:
+    """So many fragments that no reading ahead has them all."""
+    parts, each = 40, 300
+    table, other = lance_handle(tmp_path), lance_handle(tmp_path)
+    for part in range(parts):
+        table.commit([row(f"m{part}-{at}", part) for at in range(each)], part)
+    reading = table.batches("namespace = 'acme'", ["pk"], 256, parts * each)
+    seen = next(reading).column("pk").to_pylist()
+    other.commit([row(f"m{part}-0", parts) for part in range(parts)], parts)
+    for _ in range(2):
+        list(tidy(other.lance, timedelta(0), threshold=0.0))
+    seen += [pk for part in reading for pk in part.column("pk").to_pylist()]
+    assert len(seen) == len(set(seen)) == parts * each
+    assert table.lance.to_lance().tags.list() == {}
+
+
+def test_leftovers_are_looked_for_while_versions_come_and_go(tmp_path: Path) -> None:
+    writer, reader, done = lance_handle(tmp_path), lance_handle(tmp_path), threading.Event()
+    writer.commit([row("m", 0)], 0)
+    (old := tmp_path / "t.lance" / "data" / "old.lance").write_bytes(b"x")
+    hours_ago = time.time() - 2 * IN_PROGRESS_SECONDS
+    os.utime(old, (hours_ago, hours_ago))
+
+    def churn() -> None:
+        for offset in range(1, 60):
+            writer.commit([row("m", offset)], offset)
+            list(tidy(writer.lance, timedelta(seconds=0.2)))
+        done.set()
+
+    churning = threading.Thread(target=churn)
+    churning.start()
+    while not done.is_set():
+        assert [path.name for path in leftovers(reader.lance)] == ["old.lance"]
+    churning.join()
+
+
+def test_a_pin_that_is_being_written_is_nothing_that_was_left(tmp_path: Path) -> None:
+    table = lance_handle(tmp_path)
+    table.commit([row("m", 0)], 0)
+    with pinned(table.lance):
+        tags = tmp_path / "t.lance" / "_refs" / "tags"
+        (under_way := tags / "pin.json#1").write_bytes(b"{}")
+        (left := tmp_path / "t.lance" / "data" / "some.lance#1").write_bytes(b"x")
+        tend_until_done(table, 0)
+        tend_until_done(table, 2 * TEND_SECONDS)
+        assert under_way.exists() and not left.exists()
+
+
+def test_a_reader_that_may_not_write_reads_without_a_pin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = lance_handle(tmp_path)
+    table.commit([row(f"m{at}", 0) for at in range(10)], 0)
+    monkeypatch.setattr(upkeep, "_PIN", "no/such name/")  # refused as a tag's name, as a write would be
+    assert sum(1 for _ in table.scan()) == 10
 
 
 def test_no_read_fails_because_upkeep_drops_what_it_reads(tmp_path: Path) -> None:

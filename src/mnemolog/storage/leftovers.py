@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from mnemolog.storage.reads import read
+
+_REFERENCES = "_refs"
+"""Where readers write too: their pins."""
 
 IN_PROGRESS_SECONDS = 3600.0
 """A file that is younger may be of a commit that is under way."""
@@ -15,7 +21,8 @@ def temporary_files(uri: str) -> list[Path]:
     """The files that were to be renamed once they were whole; none in a bucket."""
     if "://" in uri:
         return []
-    return [path for path in _files(Path(uri)) if _is_temporary(path.name)]
+    files = _files(Path(uri))
+    return [path for path in files if _is_temporary(path.name) and _REFERENCES not in path.parts]
 
 
 def _is_temporary(name: str) -> bool:
@@ -36,16 +43,32 @@ def leftovers(table: Any) -> list[Path]:
     """
     if "://" in table.uri:
         return []
-    named = set(_named(table.to_lance()))
-    data = [path for path in _files(Path(table.uri) / "data") if path.name not in named]
-    found = {*temporary_files(table.uri), *data}
     before = time.time() - IN_PROGRESS_SECONDS
-    return sorted(path for path in found if path.exists() and path.stat().st_mtime < before)
+    old = [path for path in _files(Path(table.uri) / "data") if _written(path) < before]
+    named = set(_named(table.to_lance())) if old else set()
+    found = [path for path in temporary_files(table.uri) if _written(path) < before]
+    return sorted({*found, *(path for path in old if path.name not in named and path.exists())})
+
+
+def _written(path: Path) -> float:
+    """When a file was written, in seconds since 1970; ∞ where it is gone."""
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:
+        return math.inf
 
 
 def _named(dataset: Any) -> Iterator[str]:
-    for version in dataset.versions():
-        for fragment in dataset.checkout_version(version["version"]).get_fragments():
+    for version in read(dataset.versions):
+        try:
+            fragments = dataset.checkout_version(version["version"]).get_fragments()
+        except (
+            OSError,
+            RuntimeError,
+            ValueError,
+        ):  # dropped by upkeep meanwhile
+            continue
+        for fragment in fragments:
             yield from (Path(file.path).name for file in fragment.data_files())
 
 

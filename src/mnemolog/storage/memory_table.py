@@ -55,6 +55,10 @@ class MemoryTable:
         self._fills += 1
         self._write([{**row, "_fill": self._fills} for row in rows])
 
+    def due(self, now: float) -> bool:  # noqa: ARG002 the port's signature
+        """Never."""
+        return False
+
     def tend(self, now: float, alone: bool) -> bool:  # noqa: ARG002 the port's signature
         """Nothing: a dict needs none."""
         return False

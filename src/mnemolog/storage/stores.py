@@ -210,8 +210,12 @@ class BucketStore:
         errors = self._obstore.exceptions
         try:
             self._obstore.put(self._store, name, data, mode=mode, use_multipart=False)
-        except (errors.AlreadyExistsError, errors.PreconditionError, FileNotFoundError):
+        except (errors.AlreadyExistsError, errors.PreconditionError):
             return False
+        except FileNotFoundError as error:
+            if mode not in ("create", "overwrite"):
+                return False  # the document that was to be replaced is gone
+            raise ViewError(f"{self._root}/{name} can't be written: {_first_line(error)}") from error
         except errors.BaseError as error:
             raise ViewError(f"{self._root}/{name} can't be written: {_first_line(error)}") from error
         finally:

@@ -201,10 +201,7 @@ class LanceTable:
             yield batch.column(0).to_pylist()
 
     def holds(self, condition: str) -> bool:
-        """Whether an SQL condition holds for any row, which takes a third of the time of a read.
-
-        Of what was committed since a table was read last, most concerns another namespace, or nobody.
-        """
+        """Whether an SQL condition holds for any row, which takes a third of the time of a read."""
         return self.count(condition) > 0
 
     def count(self, condition: str) -> int:
@@ -242,14 +239,18 @@ class LanceTable:
         found: pa.Table = read((query if columns is None else query.select(columns)).to_arrow)
         return found
 
-    def batches(self, condition: str, columns: Sequence[str], size: int) -> Iterator[pa.Table]:
-        """The rows for which an SQL condition holds, up to about `size` at a time; of `columns` those that
-        the table has."""
+    def batches(self, condition: str, columns: Sequence[str], size: int, count: int) -> Iterator[pa.Table]:
+        """The about `count` rows for which an SQL condition holds, up to about `size` at a time; of `columns`
+        those that the table has."""
         names = [name for name in columns if name in self._schema.names]
-        query = self._table.search().where(condition).select(names)
+        if count <= size:
+            yield self.where(condition, names)
+            return
         try:
-            for batch in query.to_batches(size):
-                yield pa.Table.from_batches([batch])
+            with pinned(self._table) as dataset:
+                found = dataset.scanner(columns=names, filter=condition, batch_size=size, batch_readahead=2)
+                for batch in found.to_batches():
+                    yield pa.Table.from_batches([batch])
         except (OSError, RuntimeError, ValueError) as error:
             raise ViewError(f"the view could not be read: {error}") from error
 
@@ -271,6 +272,10 @@ class LanceTable:
         names = [index.name for index in self._table.list_indices()]
         found = (self._table.index_stats(name) for name in names)
         return max((one.num_unindexed_rows for one in found if one is not None), default=0)
+
+    def due(self, now: float) -> bool:
+        """See `ViewTable.due`."""
+        return self._upkeep.due(now)
 
     def tend(self, now: float, alone: bool) -> bool:
         """See `ViewTable.tend`."""

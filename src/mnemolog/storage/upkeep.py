@@ -60,17 +60,21 @@ class Upkeep:
         if version % COMMITS_BETWEEN == 0:
             self._finish(self._after_commits(version))
 
+    def due(self, now: float) -> bool:
+        """Whether `tend` has anything to do at `now`."""
+        if self._since is None:
+            self._since = now
+        return self._steps is not None or bool(self._runs_due and now - self._since >= TEND_SECONDS)
+
     def tend(self, now: float, alone: bool) -> bool:
         """One step of what is due at `now`, a clock in seconds; False if nothing is left to do.
 
         `alone` says that no other program can be writing. What is replaced is dropped by the run after the
         one that replaces it, when no read needs it any more; so each commit makes two of them due.
         """
-        if self._since is None:
-            self._since = now
+        if not self.due(now):
+            return False
         if self._steps is None:
-            if not self._runs_due or now - self._since < TEND_SECONDS:
-                return False
             self._since, self._runs_due = now, self._runs_due - 1
             self._steps = tidy(self._table, self._keep, threshold=0.0, alone=alone)
         if now - self._stepped < self._keep.total_seconds():
@@ -158,14 +162,16 @@ def _compact_some(table: Any, rows: int, threshold: float | None, turn: int = 0)
 def pinned(table: Any) -> Iterator[Any]:
     """The table as it stands, as a Lance dataset that upkeep leaves alone meanwhile: for reads that are long.
 
-    A pin that a killed reader left is dropped by upkeep after a day.
+    A pin that a killed reader left is dropped by upkeep after a day. Who may not write reads without one, and
+    is told so by an error if the version goes meanwhile.
     """
     dataset, name = table.to_lance(), f"{_PIN}{time.time():.0f}-{uuid.uuid4().hex}"
-    dataset.tags.create(name, dataset.version)
+    with suppress(*_FAILURES):
+        dataset.tags.create(name, dataset.version)
     try:
         yield dataset
     finally:
-        with suppress(ValueError):  # dropped by upkeep meanwhile
+        with suppress(*_FAILURES):  # dropped by upkeep meanwhile, or never there
             dataset.tags.delete(name)
 
 
