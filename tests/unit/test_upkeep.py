@@ -189,7 +189,7 @@ def test_leftovers_are_looked_for_while_versions_come_and_go(tmp_path: Path) -> 
 def test_a_pin_that_is_being_written_is_nothing_that_was_left(tmp_path: Path) -> None:
     table = lance_handle(tmp_path)
     table.commit([row("m", 0)], 0)
-    with pinned(table.lance):
+    with pinned(lance_handle(tmp_path).lance):
         tags = tmp_path / "t.lance" / "_refs" / "tags"
         (under_way := tags / "pin.json#1").write_bytes(b"{}")
         (left := tmp_path / "t.lance" / "data" / "some.lance#1").write_bytes(b"x")
@@ -228,7 +228,7 @@ def test_no_read_fails_because_upkeep_drops_what_it_reads(tmp_path: Path) -> Non
 def test_the_pin_of_a_killed_reader_goes_after_a_day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = lance_handle(tmp_path)
     table.commit([row("a", 0)], 0)
-    pin = pinned(table.lance)
+    pin = pinned(lance_handle(tmp_path).lance)
     pin.__enter__()
     list(tidy(table.lance, timedelta(0)))
     assert len(table.lance.to_lance().tags.list()) == 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -85,13 +85,13 @@ class TableState:
 class LanceTable:
     """One table of one shard, fed by one partition of `topic`. It has one writer at a time."""
 
-    def __init__(self, table: Any, topic: str, partition: int) -> None:
-        self._table = table
-        self._schema: pa.Schema = table.schema
-        self._versions_folder = f"{table.uri}/_versions"
+    def __init__(self, open_: Callable[[], Any], topic: str, partition: int) -> None:
+        self._open, self._table = open_, open_()
+        self._schema: pa.Schema = self._table.schema
+        self._versions_folder = f"{self._table.uri}/_versions"
         self._applied_pk = applied_pk(topic, partition)
         self._filled_pk = filled_pk(topic, partition)
-        self._upkeep = Upkeep(table)
+        self._upkeep = Upkeep(self._table)
         self._applied: tuple[int, int] | None = None
         self._presence: Presence | None = None
 
@@ -104,7 +104,7 @@ class LanceTable:
             table = _create(shard, name, schema)
         if not table.schema.field("pk").metadata:
             _set_primary_key(table)
-        written = cls(table, topic, partition)
+        written = cls(partial(shard.open_table, name), topic, partition)
         written._presence = Presence()
         return written
 
@@ -116,7 +116,7 @@ class LanceTable:
             ViewMissingError: nothing was applied to this shard yet.
         """
         try:
-            return cls(shard.open_table(name), topic, partition)
+            return cls(partial(shard.open_table, name), topic, partition)
         except (ValueError, FileNotFoundError) as error:
             raise ViewMissingError(f"there is no table {name!r} in this shard yet") from error
 
@@ -222,8 +222,8 @@ class LanceTable:
         """Every row of the view, tombstones included, in no order; a few thousand at once are in memory."""
         condition = f"namespace <> {literal(META_NAMESPACE)}"
         try:
-            with pinned(self._table) as dataset:
-                for batch in dataset.to_batches(filter=condition, batch_size=_CHUNK):
+            with pinned(self._open()) as table:
+                for batch in table.search().where(condition).to_batches(_CHUNK):
                     yield from from_arrow(pa.Table.from_batches([batch]))
         except (OSError, RuntimeError, ValueError) as error:
             raise ViewError(f"the view could not be read: {error}") from error
@@ -247,9 +247,8 @@ class LanceTable:
             yield self.where(condition, names)
             return
         try:
-            with pinned(self._table) as dataset:
-                found = dataset.scanner(columns=names, filter=condition, batch_size=size, batch_readahead=2)
-                for batch in found.to_batches():
+            with pinned(self._open()) as table:
+                for batch in table.search().where(condition).select(names).to_batches(size):
                     yield pa.Table.from_batches([batch])
         except (OSError, RuntimeError, ValueError) as error:
             raise ViewError(f"the view could not be read: {error}") from error

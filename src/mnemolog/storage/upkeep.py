@@ -159,20 +159,23 @@ def _compact_some(table: Any, rows: int, threshold: float | None, turn: int = 0)
 
 
 @contextmanager
-def pinned(table: Any) -> Iterator[Any]:
-    """The table as it stands, as a Lance dataset that upkeep leaves alone meanwhile: for reads that are long.
+def pinned(handle: Any) -> Iterator[Any]:
+    """A table as it stands, at a version that upkeep leaves alone meanwhile: for reads that are long.
+
+    `handle` is one of its own, since it stays at that version.
 
     A pin that a killed reader left is dropped by upkeep after a day. Who may not write reads without one, and
     is told so by an error if the version goes meanwhile.
     """
-    dataset, name = table.to_lance(), f"{_PIN}{time.time():.0f}-{uuid.uuid4().hex}"
+    version, name = handle.version, f"{_PIN}{time.time():.0f}-{uuid.uuid4().hex}"
     with suppress(*_FAILURES):
-        dataset.tags.create(name, dataset.version)
+        handle.tags.create(name, version)
+    handle.checkout(version)
     try:
-        yield dataset
+        yield handle
     finally:
         with suppress(*_FAILURES):  # dropped by upkeep meanwhile, or never there
-            dataset.tags.delete(name)
+            handle.tags.delete(name)
 
 
 def _drop_old_pins(table: Any) -> None:
