@@ -26,29 +26,17 @@ from support.workers import (
 )
 
 import mnemolog
-from mnemolog.broker import LocalBroker
 from mnemolog.embedders import resolve
 from mnemolog.processors.generations import compare
 from mnemolog.processors.replay import replay
 from mnemolog.producers.embedded import EmbeddedLog
-from mnemolog.producers.kafka import KafkaLog, create_topics
+from mnemolog.producers.kafka import KafkaLog
 from mnemolog.storage.layout import Views
 
 MODEL = "hashing:16"
 ROOT = Path(__file__).parents[2]
 
 pytestmark = pytest.mark.kafka
-
-
-@pytest.fixture(scope="module")
-def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Brokers whose log holds what this file appends, and no more."""
-    broker = LocalBroker(tmp_path_factory.mktemp("kafka"))
-    try:
-        create_topics(broker.start().bootstrap, partitions=2)
-        yield broker.bootstrap
-    finally:
-        broker.stop(timeout=10)
 
 
 @pytest.fixture(scope="module")

@@ -14,13 +14,12 @@ from support.streams import append, mixed, remembered, users
 from support.workers import WorkerProcess, folded, live, wait_until_caught_up
 
 import mnemolog
-from mnemolog.broker import LocalBroker
 from mnemolog.embedders import HashingEmbedder, resolve
 from mnemolog.processors.replay import replay, roll_back
 from mnemolog.processors.shards import ensure_live, new_manifest
 from mnemolog.producers.commands import Commands
 from mnemolog.producers.embedded import EmbeddedLog
-from mnemolog.producers.kafka import KafkaLog, create_topics
+from mnemolog.producers.kafka import KafkaLog
 from mnemolog.schemas.errors import GenerationReplacedError, InvalidInputError, ViewError
 from mnemolog.storage.layout import Views
 from mnemolog.storage.stores import Store, open_store
@@ -170,17 +169,6 @@ with mnemolog.connect(kafka, views, (first, second), embedder=model) as mem:
         token, query = line.strip().split(" ", 1)
         print(*mem.recall(query, k=3, after=token).ids, flush=True)
 """
-
-
-@pytest.fixture(scope="module")
-def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Brokers whose log holds what this file appends, and no more."""
-    broker = LocalBroker(tmp_path_factory.mktemp("kafka"))
-    try:
-        create_topics(broker.start().bootstrap, partitions=2)
-        yield broker.bootstrap
-    finally:
-        broker.stop(timeout=10)
 
 
 def test_a_worker_is_killed_and_the_store_goes_away_and_nothing_is_lost(
