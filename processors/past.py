@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mnemolog.processors.embedding import GivesVectors, ReusedVectors, RowEmbedder
 from mnemolog.processors.materialize import Rejected, ShardWriter
-from mnemolog.processors.shards import new_manifest, open_tables
+from mnemolog.processors.shards import make_generation, open_tables
 from mnemolog.schemas.records import StoredRecord
 from mnemolog.schemas.topics import FEEDBACK, MEMORIES
 from mnemolog.storage.layout import Views
@@ -46,10 +46,12 @@ def build_past(
     Raises:
         MnemologError: the log or the views failed.
     """
-    manifest = views.add(new_manifest(log.partitions(MEMORIES), embedder))
+    wanted = sorted({stretch.partition for stretch in stretches})
+    topics = {stretch.topic for stretch in stretches}
+    manifest = make_generation(views, log.partitions(MEMORIES), embedder, topics, wanted)
     vectors = _vectors(embedder, old)
     folded = 0
-    for partition in sorted({stretch.partition for stretch in stretches}):
+    for partition in wanted:
         ours = [stretch for stretch in stretches if stretch.partition == partition]
         tables = open_tables(views, manifest, partition, {stretch.topic for stretch in ours})
         writer = ShardWriter(tables, vectors, _leave_out)

@@ -19,7 +19,7 @@ from mnemolog.processors.replay_parts import (
     fold_in_processes,
     vectors_for,
 )
-from mnemolog.processors.shards import FED_TOPICS, check_manifest, new_manifest
+from mnemolog.processors.shards import FED_TOPICS, check_manifest, make_tables, new_manifest
 from mnemolog.schemas.errors import ViewMissingError
 from mnemolog.storage.layout import Manifest, Views
 
@@ -68,6 +68,7 @@ def replay(
     wanted = new_manifest(log.partitions(FED_TOPICS[0]), embedder)
     found = _interrupted(views, wanted) if resume else None
     manifest = found or views.add(wanted)
+    make_tables(views, manifest)
     run = _Run(log, views, manifest, embedder, on_progress)
     run.build(processes)
     run.catch_up()

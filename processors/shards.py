@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 FOLDS: Sequence[Fold] = (MemoriesFold(), ContextFold(), UsageFold(), UsefulnessFold(), ConfigFold())
 VIEWS: Sequence[View] = (*FOLDS, EdgesProjection())
+_MAKING_AT_ONCE = 8
 FED_TOPICS = tuple(dict.fromkeys(fold.topic for fold in FOLDS))
 
 
@@ -58,8 +60,9 @@ def ensure_live(views: Views, partitions: int, embedder: Embedder | None) -> Man
         ViewError: it was built for another number of partitions, or by other folds.
     """
     if not views.exist:
-        manifest = views.add(new_manifest(partitions, embedder))
-        views.make_first_live(manifest.generation)
+        manifest = make_generation(views, partitions, embedder)
+        if not views.make_first_live(manifest.generation):
+            views.drop(manifest.generation)
     manifest = views.current()
     check_manifest(manifest, partitions, embedder)
     return manifest
@@ -84,7 +87,7 @@ def open_shard(
     on_rejected: OnRejected,
     lock: AbstractContextManager[object] | None = None,
 ) -> ShardWriter:
-    """The writer of one partition's views in a generation; its tables are made if they are not there."""
+    """The writer of one partition's views in a generation; see `open_tables`."""
     tables = open_tables(views, manifest, partition)
     return ShardWriter(tables, RowEmbedder(embedder) if embedder else None, on_rejected, lock)
 
@@ -92,13 +95,53 @@ def open_shard(
 def open_tables(
     views: Views, manifest: Manifest, partition: int, topics: Collection[str] = FED_TOPICS
 ) -> list[tuple[View, LanceTable]]:
-    """Each view that one of `topics` feeds, with its table in one shard."""
+    """Each view that one of `topics` feeds, with its table in one shard, for its writer.
+
+    Raises:
+        ViewMissingError: the generation was never made to its end.
+    """
     shard = views.shard(manifest.generation, partition)
     return [
-        (view, LanceTable.create(shard, view.name, _schema(view.name, manifest), view.topic, partition))
-        for view in VIEWS
-        if view.topic in topics
+        (view, LanceTable.open(shard, view.name, view.topic, partition, writes=True)) for view in _fed(topics)
     ]
+
+
+def make_generation(
+    views: Views,
+    partitions: int,
+    embedder: Embedder | None,
+    topics: Collection[str] = FED_TOPICS,
+    of: Collection[int] | None = None,
+) -> Manifest:
+    """A generation with all its tables, empty and not live yet: those that `topics` feed, `of` some
+    partitions or all.
+
+    Whoever opens a generation only opens its tables. Making one is not safe against another who makes it too.
+    """
+    manifest = views.add(new_manifest(partitions, embedder))
+    make_tables(views, manifest, topics, of)
+    return manifest
+
+
+def make_tables(
+    views: Views,
+    manifest: Manifest,
+    topics: Collection[str] = FED_TOPICS,
+    of: Collection[int] | None = None,
+) -> None:
+    """The tables of a generation that nobody writes yet, as far as they are not there."""
+
+    def make(partition: int) -> None:
+        shard = views.shard(manifest.generation, partition)
+        for view in _fed(topics):
+            LanceTable.create(shard, view.name, _schema(view.name, manifest), view.topic, partition)
+
+    with ThreadPoolExecutor(_MAKING_AT_ONCE) as threads:
+        list(threads.map(make, range(manifest.partitions) if of is None else of))
+
+
+def _fed(topics: Collection[str]) -> list[View]:
+    return [view for view in VIEWS if view.topic in topics]
 
 
 def _schema(table: str, manifest: Manifest) -> pa.Schema:

@@ -18,7 +18,7 @@ from mnemolog.embedders import resolve
 from mnemolog.processors.generations import compare, keep_newest, read_contents
 from mnemolog.processors.replay import replay, roll_back
 from mnemolog.processors.replay_parts import Part, Processes, fold_in_processes
-from mnemolog.processors.shards import FED_TOPICS, new_manifest
+from mnemolog.processors.shards import FED_TOPICS, make_generation, new_manifest
 from mnemolog.producers.embedded import EmbeddedLog
 from mnemolog.schemas.errors import InvalidInputError, ViewError, ViewMissingError
 from mnemolog.storage.layout import Views
@@ -57,7 +57,7 @@ def test_parts_folded_in_processes_give_the_live_views(tmp_path: Path) -> None:
     views = Views(tmp_path / "views")
     live = views.current().generation
     with log_of(tmp_path) as log:
-        manifest = views.add(new_manifest(log.partitions(FED_TOPICS[0]), resolve(MODEL)))
+        manifest = make_generation(views, log.partitions(FED_TOPICS[0]), resolve(MODEL))
         parts = [
             Part(topic, partition, end)
             for topic in FED_TOPICS
@@ -74,7 +74,7 @@ def test_parts_folded_in_processes_give_the_live_views(tmp_path: Path) -> None:
 def test_a_process_that_dies_is_an_error_that_says_what_to_run(tmp_path: Path) -> None:
     fill(tmp_path, partitions=1)
     views = Views(tmp_path / "views")
-    manifest = views.add(new_manifest(1, resolve(MODEL)))
+    manifest = make_generation(views, 1, resolve(MODEL))
     parts = [Part(FED_TOPICS[0], 0, 5)]
     dying = Processes(2, partial(os._exit, 1), partial(resolve, MODEL))
     with pytest.raises(ViewError, match="--resume"):

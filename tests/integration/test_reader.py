@@ -22,6 +22,7 @@ from support.shards import EMBEDDER
 import mnemolog
 from mnemolog.processors.inline import InlineRunner
 from mnemolog.processors.replay import replay
+from mnemolog.processors.shards import make_generation
 from mnemolog.producers.clock import utc_now
 from mnemolog.producers.commands import Commands
 from mnemolog.producers.embedded import EmbeddedLog
@@ -152,7 +153,7 @@ def test_a_flip_to_views_that_lag_is_followed_once_they_have_what_was_seen(place
     before, partition = read(reader), reader.partition_of(ALICE)
     assert before
     old = reader.manifest()
-    lagging = place.views.add(old)
+    lagging = make_generation(place.views, old.partitions, EMBEDDER)
     place.views.make_live(lagging.generation)
     assert reader.manifest() == old
     assert read(reader) == before

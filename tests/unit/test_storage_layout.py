@@ -14,7 +14,14 @@ import pytest
 from support.stores import at_once
 
 from mnemolog.embedders import HashingEmbedder
-from mnemolog.processors.shards import check_manifest, ensure_live, new_manifest
+from mnemolog.processors.shards import (
+    VIEWS,
+    check_manifest,
+    ensure_live,
+    make_tables,
+    new_manifest,
+    open_tables,
+)
 from mnemolog.schemas.errors import EmbedderMismatchError, InvalidInputError, ViewError, ViewMissingError
 from mnemolog.storage.layout import Manifest, Views
 from mnemolog.storage.stores import BucketStore, FolderStore, Store
@@ -177,9 +184,28 @@ def test_the_first_to_come_makes_the_views(tmp_path: Path) -> None:
 @pytest.mark.parametrize("attempt", range(10))
 def test_many_may_come_first_at_once(tmp_path: Path, attempt: int) -> None:
     made = at_once([lambda: ensure_live(Views(tmp_path), 2, EMBEDDER) for _ in range(8)], threads=8)
-    assert Views(tmp_path).current() in made
-    assert all(one == manifest(one.generation) for one in made)
+    live = Views(tmp_path).current()
+    assert made == [live] * 8
+    assert Views(tmp_path).generations() == [live.generation]
     assert not list(tmp_path.rglob("*.tmp"))
+
+
+def test_a_live_generation_has_all_its_tables_so_that_writers_need_not_make_any(tmp_path: Path) -> None:
+    """Of two that make a table at the same time, the later replaces the earlier one's with all its rows."""
+    made = ensure_live(Views(tmp_path), 2, EMBEDDER)
+    before = {path for path in tmp_path.rglob("*") if path.is_file()}
+    for partition in range(2):
+        assert [view for view, _ in open_tables(Views(tmp_path), made, partition)] == list(VIEWS)
+    assert {path for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_who_writes_makes_no_table_that_is_not_there(tmp_path: Path) -> None:
+    views = Views(tmp_path)
+    made = views.add(manifest(""))
+    with pytest.raises(ViewMissingError, match="no table"):
+        open_tables(views, made, 0)
+    make_tables(views, made)
+    assert len(open_tables(views, made, 0)) == len(VIEWS)
 
 
 MISMATCHES: dict[str, Callable[[Manifest], Manifest]] = {

@@ -108,9 +108,9 @@ class Views:
                 return named
             number += 1
 
-    def make_first_live(self, generation: str) -> None:
-        """Flip to a generation unless one is live already."""
-        self._store.create(POINTER, _json({"generation": generation}))
+    def make_first_live(self, generation: str) -> bool:
+        """Flip to a generation unless one is live already; whether it did."""
+        return self._store.create(POINTER, _json({"generation": generation}))
 
     def make_live(self, generation: str, instead_of: str | None = None) -> None:
         """Flip the pointer, in one step that survives a crash; readers follow.

@@ -30,6 +30,10 @@ _CHUNK = 1_000
 _COARSEST_STAMP_NS = 100_000_000
 _INDEX_CACHE_BYTES = 64 * 2**20
 _METADATA_CACHE_BYTES = 8 * 2**20
+_PRIMARY_KEY = {
+    "lance-schema:unenforced-primary-key": "true",
+    "lance-schema:unenforced-primary-key:position": "1",
+}
 
 
 def new_session() -> Any:
@@ -51,20 +55,10 @@ def connect_shard(uri: str | Path, session: Any = None) -> Any:
     return lancedb.connect(str(uri), read_consistency_interval=timedelta(0), session=caches)
 
 
-def _create(shard: Any, name: str, schema: pa.Schema) -> Any:
-    try:
-        return shard.create_table(name, schema=schema)
-    except (ValueError, OSError, RuntimeError):
-        return shard.open_table(name)
-
-
-def _set_primary_key(table: Any) -> None:
-    try:
-        table.set_unenforced_primary_key("pk")
-    except (ValueError, OSError, RuntimeError) as error:  # another program made the table at the same time
-        table.checkout_latest()
-        if not table.schema.field("pk").metadata:
-            raise ViewError(f"the view could not be made: {error}") from error
+def _keyed(schema: pa.Schema) -> pa.Schema:
+    """`schema` with `pk` as its key: of rows with one key that are inserted at once, one stays."""
+    at = schema.get_field_index("pk")
+    return schema.set(at, schema.field(at).with_metadata(_PRIMARY_KEY))
 
 
 def _meta_row(pk: str, offset: int, fill: int) -> Row:
@@ -97,28 +91,30 @@ class LanceTable:
 
     @classmethod
     def create(cls, shard: Any, name: str, schema: pa.Schema, topic: str, partition: int) -> LanceTable:
-        """The table `name`, made if it is not there yet, for its writer."""
-        try:
-            table = shard.open_table(name)
-        except (ValueError, FileNotFoundError):
-            table = _create(shard, name, schema)
-        if not table.schema.field("pk").metadata:
-            _set_primary_key(table)
-        written = cls(partial(shard.open_table, name), topic, partition)
-        written._presence = Presence()
-        return written
+        """The table `name`, made if it is not there yet, for its writer.
 
-    @classmethod
-    def open(cls, shard: Any, name: str, topic: str, partition: int) -> LanceTable:
-        """The table `name`.
-
-        Raises:
-            ViewMissingError: nothing was applied to this shard yet.
+        For the one who makes a generation, before others know of it: of two who make a table at the same
+        time the later may replace the earlier one's, with all that is in it.
         """
         try:
-            return cls(partial(shard.open_table, name), topic, partition)
+            shard.open_table(name)
+        except (ValueError, FileNotFoundError):
+            shard.create_table(name, schema=_keyed(schema))
+        return cls.open(shard, name, topic, partition, writes=True)
+
+    @classmethod
+    def open(cls, shard: Any, name: str, topic: str, partition: int, *, writes: bool = False) -> LanceTable:
+        """The table `name`; say if it is for its writer.
+
+        Raises:
+            ViewMissingError: the generation has no such table.
+        """
+        try:
+            table = cls(partial(shard.open_table, name), topic, partition)
         except (ValueError, FileNotFoundError) as error:
-            raise ViewMissingError(f"there is no table {name!r} in this shard yet") from error
+            raise ViewMissingError(f"there is no table {name!r} in this shard") from error
+        table._presence = Presence() if writes else None
+        return table
 
     @property
     def lance(self) -> Any:
