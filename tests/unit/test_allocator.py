@@ -39,14 +39,37 @@ if "give" in sys.argv:
     give_back()
 print(held() - before)
 """
+ARROW = """
+import sys, threading
+from pathlib import Path
+import pyarrow as pa
+from mnemolog.allocator import hold_little
+
+def held():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+def churn():
+    columns = [pa.array(range(50_000)).cast(pa.string()) for _ in range(40)]
+
+if "hold" in sys.argv:
+    hold_little()
+churn()
+before = held()
+threads = [threading.Thread(target=churn) for _ in range(12)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(held() - before)
+"""
 TAKEN = 600_000 * 100
 
 pytestmark = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other allocators need no word")
 
 
-def kept(word: str) -> int:
-    """Bytes that a process still holds after it freed `TAKEN`."""
-    command = [sys.executable, "-c", CHURN, word]
+def kept(word: str, program: str = CHURN) -> int:
+    """Bytes that a process still holds after it freed what it took, `TAKEN` for the first program."""
+    command = [sys.executable, "-c", program, word]
     return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
@@ -57,3 +80,8 @@ def test_glibc_keeps_what_a_thread_freed_unless_it_is_told() -> None:
 @pytest.mark.parametrize("word", ["hold", "give"])
 def test_freed_memory_goes_back(word: str) -> None:
     assert kept(word) < TAKEN / 10
+
+
+def test_what_arrow_freed_in_many_threads_goes_back() -> None:
+    assert kept("no", ARROW) > TAKEN
+    assert kept("hold", ARROW) < TAKEN / 2
