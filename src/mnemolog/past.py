@@ -110,7 +110,8 @@ class PastViews:
         of it yet: wait for the position.
 
         Raises:
-            InvalidInputError: no moment, one before the log begins, or a position of another partition.
+            InvalidInputError: no moment, one before what is left of the log, or a position of another
+                partition.
         """
         until = self._resolve(namespace, check_as_of(field_name, moment), field_name)
         asked = AsOf(until.time, until.position, "live" if until.is_now else "replay")
@@ -169,10 +170,16 @@ class PastViews:
         return position
 
     def _check_begun(self, partition: int, time: datetime, field_name: str) -> None:
+        """Before a whole log nothing was known; where its beginning is gone, nobody can say."""
         first = self._log.read(MEMORIES, partition, 0, 1)
-        if first and _time_of(first[0].timestamp) > time + _MILLISECOND:
-            begins = _time_of(first[0].timestamp).isoformat(timespec="milliseconds")
-            message = f"{field_name}: {time.isoformat()} is before the log begins, at {begins}"
+        if not first or first[0].position.offset == 0:
+            return
+        begins = _time_of(first[0].timestamp)
+        if begins > time + _MILLISECOND:
+            kept = begins.isoformat(timespec="milliseconds")
+            message = (
+                f"{field_name}: {time.isoformat()} is before what the log still has, which begins at {kept}"
+            )
             raise InvalidInputError(message, field=field_name)
 
     def _built(self, namespace: Namespace, stretches: tuple[Stretch, ...]) -> _Built:

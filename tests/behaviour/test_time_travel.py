@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import sqlite3
 import time
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -14,6 +16,7 @@ import mnemolog
 from mnemolog import Fact, Memory
 from mnemolog.schemas.errors import ClosedError, InvalidInputError
 from mnemolog.schemas.positions import Position
+from mnemolog.schemas.topics import MEMORIES
 
 
 def now() -> datetime:
@@ -164,10 +167,22 @@ def test_what_is_no_moment_is_refused(mem: Memory, moment: object) -> None:
         mem.recall("one", as_of=moment)  # type: ignore[call-overload]
 
 
-def test_a_moment_before_the_log_is_refused(mem: Memory) -> None:
+def test_before_the_log_nothing_was_known(mem: Memory) -> None:
     mem.remember("one")
-    with pytest.raises(InvalidInputError, match="before the log begins") as caught:
-        mem.list(as_of=datetime(2001, 1, 1, tzinfo=UTC))
+    long_ago = datetime(2001, 1, 1, tzinfo=UTC)
+    assert not mem.recall("one", as_of=long_ago)
+    assert mem.list(as_of=long_ago).total == 0
+    assert texts(mem.diff(long_ago).learned) == ["one"]
+
+
+def test_a_moment_that_the_log_no_longer_has_is_refused(tmp_path: Path) -> None:
+    with mnemolog.open(tmp_path, embedder=None) as mem:
+        mem.remember("one")
+        mem.remember("two")
+        with closing(sqlite3.connect(tmp_path / "log.sqlite")) as log, log:
+            log.execute('DELETE FROM records WHERE topic = ? AND "offset" = 0', (MEMORIES,))
+        with pytest.raises(InvalidInputError, match="before what the log still has") as caught:
+            mem.list(as_of=datetime(2001, 1, 1, tzinfo=UTC))
     assert caught.value.field == "as_of"
 
 

@@ -9,6 +9,7 @@ from mnemolog.query.aggregates import COUNT, Metrics
 from mnemolog.schemas.positions import Position
 from mnemolog.schemas.scope import Scope
 from mnemolog.verbs.handle import Handle
+from mnemolog.verbs.keywords import takes
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,6 +20,7 @@ Groups: TypeAlias = list[dict[str, Any]]
 class Analysing(Handle):
     """The verbs that look at many memories as columns."""
 
+    @takes(Scope)
     def aggregate(
         self,
         by: str | Sequence[str] | None = None,
@@ -43,6 +45,7 @@ class Analysing(Handle):
         self._session.settle(after)
         return self._queries.table.aggregate(by, metrics, include_superseded=include_superseded, **scope)
 
+    @takes(Scope)
     def to_arrow(
         self,
         columns: Sequence[str] | None = None,

@@ -16,6 +16,7 @@ from mnemolog.schemas.positions import Position
 from mnemolog.schemas.scope import Scope
 from mnemolog.session import DEFAULT_WAIT_SECONDS
 from mnemolog.verbs.handle import Handle
+from mnemolog.verbs.keywords import takes
 
 Namespaces: TypeAlias = list[Namespace]
 
@@ -49,6 +50,7 @@ class Reading(Handle):
         found = self._queries.table.page(limit=1, filters={"key": {"eq": check_string("key", key)}})
         return found.items[0] if found.items else None
 
+    @takes(Scope)
     def list(
         self,
         *,

@@ -15,6 +15,7 @@ from mnemolog.query.queries import Asked
 from mnemolog.schemas.moments import Moment
 from mnemolog.schemas.positions import Position
 from mnemolog.storage.looks import looking_once
+from mnemolog.verbs.keywords import takes
 from mnemolog.verbs.learning import Learning
 
 
@@ -36,6 +37,7 @@ class Recalling(Learning):
     def recall(
         self, query: str, *, group_by_kind: Literal[True], **options: Unpack[RecallOptions]
     ) -> dict[str, Hits]: ...
+    @takes(Asking)
     def recall(
         self,
         query: str,
@@ -90,6 +92,7 @@ class Recalling(Learning):
         found = past.queries.recall_by_kind(ask)
         return {kind: replace(hits, as_of=past.as_of) for kind, hits in found.items()}
 
+    @takes(Asking)
     def recall_by_vector(
         self,
         vector: Sequence[float],

@@ -15,6 +15,7 @@ from mnemolog.producers.arguments import (
 from mnemolog.producers.receipts import Receipt
 from mnemolog.schemas.events import MemoryRemembered
 from mnemolog.verbs.handle import Handle
+from mnemolog.verbs.keywords import takes
 
 
 class Structuring(Handle):
@@ -24,6 +25,7 @@ class Structuring(Handle):
     names the argument, for a source that is not in this namespace. Then nothing was appended.
     """
 
+    @takes(EpisodeFields)
     def remember_episode(self, content: str, **fields: Unpack[EpisodeFields]) -> Receipt:
         """Remember something that happened, as a memory of kind `episode`.
 
@@ -31,6 +33,7 @@ class Structuring(Handle):
         """
         return self._written(self._commands.remember_episode(content, **fields))
 
+    @takes(FactFields)
     def know_fact(
         self,
         subject: str,
@@ -45,6 +48,7 @@ class Structuring(Handle):
         """
         return self._written(self._commands.know_fact(subject, predicate, object, **fields))
 
+    @takes(ProcedureFields)
     def learn_procedure(
         self, name: str, steps: Sequence[Mapping[str, Any]], **fields: Unpack[ProcedureFields]
     ) -> Receipt:
@@ -54,6 +58,7 @@ class Structuring(Handle):
         """
         return self._written(self._commands.learn_procedure(name, steps, **fields))
 
+    @takes(ReflectionFields)
     def reflect(self, content: str, lesson: str, **fields: Unpack[ReflectionFields]) -> Receipt:
         """Remember a thought and its lesson, as a memory of kind `reflection`.
 
@@ -61,6 +66,7 @@ class Structuring(Handle):
         """
         return self._written(self._commands.reflect(content, lesson, **fields))
 
+    @takes(RewardFields)
     def record_reward(
         self, state: str, action: str, reward: float, **fields: Unpack[RewardFields]
     ) -> Receipt:

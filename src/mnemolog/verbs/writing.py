@@ -11,6 +11,7 @@ from mnemolog.query.models import MemoryItem
 from mnemolog.schemas.errors import InvalidInputError
 from mnemolog.schemas.memory_events import MemoryChanges, check_validity
 from mnemolog.verbs.handle import Handle
+from mnemolog.verbs.keywords import takes
 
 Receipts: TypeAlias = list[Receipt]
 
@@ -18,6 +19,7 @@ Receipts: TypeAlias = list[Receipt]
 class Writing(Handle):
     """The verbs that write memories."""
 
+    @takes(RememberFields)
     def remember(self, text: str, **fields: Unpack[RememberFields]) -> Receipt:
         """Remember `text`, up to 64 KiB. See `Commands.remember` for the fields.
 
@@ -30,6 +32,7 @@ class Writing(Handle):
         self._check_references([event])
         return Receipt(event.memory_id, self._session.append([event])[0])
 
+    @takes(RememberFields)
     def remember_many(
         self, items: Iterable[str | Mapping[str, Any]], **fields: Unpack[RememberFields]
     ) -> Receipts:
@@ -44,6 +47,7 @@ class Writing(Handle):
         positions = self._session.append(events) if events else []
         return [Receipt(event.memory_id, at) for event, at in zip(events, positions, strict=True)]
 
+    @takes(UpdateFields)
     def update(self, id: str, **changes: Unpack[UpdateFields]) -> Receipt:  # noqa: A002 the public name of the field
         """Change the given fields of a memory; all others stay. See `Commands.update`.
 
