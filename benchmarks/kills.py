@@ -1,14 +1,15 @@
 """Random kills under load, and then the account. Run: python -m benchmarks.kills --seconds 1200 --seed 1
 
 A broker, up to three workers and two producers run for a while, and every few seconds one of them is killed,
-stopped or joined, as the printed seed says. Meanwhile each write of this process is recalled by its token.
-At the end every acknowledged event must have been applied once, and the views must equal a clean fold of the
-log. Ends with 1 if anything is amiss.
+stopped or joined, as the printed seed says. Meanwhile each write of this process is recalled by its token, by
+several threads if asked. At the end every acknowledged event must have been applied once, and the views must
+equal a clean fold of the log. Ends with 1 if anything is amiss.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import random
 import subprocess
 import sys
@@ -56,15 +57,18 @@ with mnemolog.connect(kafka, views, ("soak",), embedder="none") as root:
 class Soak:
     """What runs, and what was acknowledged: (namespace, id)."""
 
-    def __init__(self, kafka: str, home: Path, seed: int, pause: float) -> None:
+    def __init__(self, kafka: str, home: Path, seed: int, pause: float, readers: int) -> None:
         self.views = home / "views"
         self.acknowledged: list[tuple[str, str]] = []
         self.unseen: list[str] = []
+        self.failed: list[str] = []
         self.lags: list[float] = []
         self._kafka = kafka
         self._home = home
         self._chance = random.Random(seed)
         self._pause = pause
+        self._readers = readers
+        self._numbers = itertools.count()
         self._workers: list[subprocess.Popen[bytes]] = []
         self._producers: list[tuple[subprocess.Popen[str], threading.Thread]] = []
         self._made = 0
@@ -75,9 +79,10 @@ class Soak:
         stop = threading.Event()
         for start in (self._join, self._join, self._produce, self._produce):
             start()
-        reader = threading.Thread(target=self._read_own_writes, args=(stop,))
-        reader.start()
-        while reader.is_alive() and not self.lags:
+        readers = [threading.Thread(target=self._try_own_writes, args=(stop,)) for _ in range(self._readers)]
+        for reader in readers:
+            reader.start()
+        while any(reader.is_alive() for reader in readers) and not self.lags:
             time.sleep(0.1)
         self.lags.clear()
         self._started = time.monotonic()
@@ -85,7 +90,8 @@ class Soak:
             time.sleep(self._chance.uniform(3.0, 10.0))
             self._disturb()
         stop.set()
-        reader.join()
+        for reader in readers:
+            reader.join()
         for process, listener in self._producers:
             process.kill()
             listener.join()
@@ -156,11 +162,17 @@ class Soak:
                 number, made = line.split()
                 self.acknowledged.append((f"n{number}", made))
 
+    def _try_own_writes(self, stop: threading.Event) -> None:
+        try:
+            self._read_own_writes(stop)
+        except mnemolog.MnemologError as error:
+            self.failed.append(f"a reader ended with {type(error).__name__}: {error}")
+
     def _read_own_writes(self, stop: threading.Event) -> None:
         """Write with one handle and recall by the token with another, over all that happens."""
         with self._connect() as writing, self._connect() as reading:
-            number = 0
             while not stop.is_set():
+                number = next(self._numbers)
                 name, made = f"n{number % NAMESPACES}", f"own-{number}"
                 started = time.perf_counter()
                 receipt = writing.at(("soak", name)).remember(f"number {number} is mine", id=made)
@@ -172,7 +184,6 @@ class Soak:
                 if made not in hits.ids:
                     self.unseen.append(made)
                 self.acknowledged.append((name, made))
-                number += 1
 
     def _connect(self) -> mnemolog.Memory:
         return mnemolog.connect(
@@ -205,6 +216,7 @@ def amiss(kafka: str, soak: Soak) -> Iterator[str]:
         yield from (f"{name}: {made} was used {used[made]} times" for made in ids if used.get(made) != 1)
         yield from (f"{name}: {made} was used {uses} times" for made, uses in used.items() if uses > 1)
     yield from (f"{made} was not recalled by its token" for made in soak.unseen)
+    yield from soak.failed
 
 
 def differing(log: KafkaLog, views: Views) -> list[str]:
@@ -214,9 +226,9 @@ def differing(log: KafkaLog, views: Views) -> list[str]:
 
 
 @contextmanager
-def soaking(kafka: str, home: Path, seed: int, pause: float) -> Iterator[Soak]:
+def soaking(kafka: str, home: Path, given: argparse.Namespace) -> Iterator[Soak]:
     """A soak whose processes end with it."""
-    soak = Soak(kafka, home, seed, pause)
+    soak = Soak(kafka, home, given.seed, given.pause, given.readers)
     try:
         yield soak
     finally:
@@ -231,12 +243,13 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--pause", type=float, default=0.02, help="seconds between a producer's events")
+    parser.add_argument("--readers", type=int, default=1, help="threads that write and recall by the token")
     given = parser.parse_args()
     print(f"seed {given.seed}", flush=True)
     with ExitStack() as stack:
         home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mnemolog-soak-")))
         bootstrap = stack.enter_context(kafka(home))
-        soak = stack.enter_context(soaking(bootstrap, home, given.seed, given.pause))
+        soak = stack.enter_context(soaking(bootstrap, home, given))
         soak.run(given.seconds)
         log, views = stack.enter_context(KafkaLog(bootstrap)), Views(soak.views)
         wait_until_applied(log, views)
