@@ -56,7 +56,7 @@ class MemoryItem:
 
 
 def _utc(moment: datetime | None) -> datetime | None:
-    return None if moment is None else moment.astimezone(UTC)
+    return moment if moment is None or moment.tzinfo is UTC else moment.astimezone(UTC)
 
 
 def to_item(row: Mapping[str, Any], usage: Mapping[str, Any] | None = None) -> MemoryItem:

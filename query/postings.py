@@ -16,6 +16,8 @@ from mnemolog.query.segments import Segment, merged, segment_of
 
 Integers = NDArray[np.int64]
 
+_NO_SLOTS: Integers = np.zeros(0, dtype=np.int64)
+
 _MERGE_AT = 2
 """A segment is merged into the one before it unless that one has so many times its size."""
 
@@ -27,20 +29,18 @@ _OBJECT_BYTES = 500
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """The slots that hold a term, how often each does, how many of them count, and the term's `saturation`
-    in each."""
+    """The slots that hold a term, how often each does, how many of them count, the term's `idf`, and what it
+    adds to the BM25 score of each slot."""
 
     slots: Integers
     counts: NDArray[np.unsignedinteger[Any]]
     frequency: int
-    saturated: Floats
+    rarity: float
+    added: Floats
 
     @property
     def nbytes(self) -> int:
-        return _OBJECT_BYTES + self.slots.nbytes + self.counts.nbytes + self.saturated.nbytes
-
-
-_NOTHING = _Found(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.uint8), 0, np.zeros(0))
+        return _OBJECT_BYTES + self.slots.nbytes + self.counts.nbytes + self.added.nbytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +125,14 @@ class Postings:
         found = [segment.of(term) for segment in self._segments]
         there = [one for one in found if one is not None]
         if not there or not self._documents:
-            return _NOTHING
+            return _Found(_NO_SLOTS, _NO_SLOTS.astype(np.uint8), 0, idf(self._documents, 0), np.zeros(0))
         slots, counts = there[0] if len(there) == 1 else map(np.concatenate, zip(*there, strict=True))
         wide = slots.astype(np.int64)
         every = self._documents == self._size
         frequency = len(wide) if every else int(np.count_nonzero(self._counted[wide]))
-        return _Found(wide, counts, frequency, saturation(counts.astype(np.float64), self._norms()[wide]))
+        rarity = idf(self._documents, frequency)
+        saturated = saturation(counts.astype(np.float64), self._norms()[wide])
+        return _Found(wide, counts, frequency, rarity, rarity * saturated)
 
     def _norms(self) -> Floats:
         if self._norm is None:
@@ -146,8 +148,7 @@ class Postings:
         for term, repeats in Counter(terms).items():
             found = self._of(term)
             if found.frequency:
-                rarity = idf(self._documents, found.frequency)
-                scores[found.slots] += repeats * rarity * found.saturated
+                scores[found.slots] += found.added if repeats == 1 else repeats * found.added
         return scores
 
     def coverage(self, terms: Iterable[str], slots: Integers) -> Floats:
@@ -155,11 +156,10 @@ class Postings:
         held, whole = np.zeros(len(slots)), 0.0
         for term in sorted(set(terms)):
             found = self._of(term)
-            weight = idf(self._documents, found.frequency)
-            whole += weight
+            whole += found.rarity
             if found.slots.size:
-                at = np.minimum(np.searchsorted(found.slots, slots), found.slots.size - 1)
-                held += np.where(found.slots[at] == slots, weight, 0.0)
+                near = found.slots.take(found.slots.searchsorted(slots), mode="clip")
+                held += found.rarity * (near == slots)
         return held / whole if whole else np.zeros(len(slots))
 
     def groups(self, of_slot: Integers, count: int) -> Groups:
@@ -184,7 +184,7 @@ class Postings:
     def _look_up_groups(self, term: str, groups: Groups) -> None:
         found = self._of(term)
         if not found.frequency:
-            groups.known[term] = found.slots[:0], found.saturated[:0]
+            groups.known[term] = found.slots[:0], found.added[:0]
             return
         group, times = groups.of_slot[found.slots], found.counts
         member = group >= 0

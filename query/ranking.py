@@ -17,12 +17,17 @@ from mnemolog.query.namespace_cache import NamespaceCache
 from mnemolog.query.question import Question
 from mnemolog.query.scoring.formulas import Floats
 from mnemolog.query.scoring.score import Candidates, ScoredFactor, score
-from mnemolog.schemas.rows import Row
 
 STRONGEST = 4
 """Of what was learned, a hit shows so many parts."""
 
 _RULES = frozenset({"superseded", "pinned"})
+_ORIGINS = {
+    (True, True): ("vector", "keyword"),
+    (True, False): ("vector",),
+    (False, True): ("keyword",),
+    (False, False): ("neighbour",),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,18 +59,17 @@ def ranked(
         keep &= close
     order = np.lexsort((found.places, np.abs(candidates.age), -total))  # of equals the nearest to now
     slots = live.slots[found.places]
-    best = _chosen(cache, question, [int(at) for at in order if keep[at]], total, slots)
-    kept = traces(cache, live, question, learned, found.places, best)
+    best = _chosen(cache, question, order[keep[order]].tolist(), total, slots)
     hits = [
-        _hit(
-            cache.row(int(slots[at])),
-            cache,
-            float(total[at]),
-            _factors(factors, at),
-            _origins(found, at),
-            trace,
+        _hit(cache, slot, *reasons)
+        for slot, *reasons in zip(
+            slots[best].tolist(),
+            total[best].tolist(),
+            _factors(factors, best),
+            _origins(found, best),
+            traces(cache, live, question, learned, found.places, best),
+            strict=True,
         )
-        for at, trace in zip(best, kept, strict=True)
     ]
     return hits, nearest
 
@@ -81,29 +85,44 @@ def _chosen(
 
 
 def _hit(
-    row: Row,
     cache: NamespaceCache,
+    slot: int,
     total: float,
     factors: dict[str, Factor],
     origins: tuple[str, ...],
     trace: Trace,
 ) -> Hit:
+    row = cache.row(slot)
     return Hit(to_item(row, cache.usage(row["pk"])), total, factors, origins, trace)
 
 
-def _factors(factors: Sequence[ScoredFactor], at: int) -> dict[str, Factor]:
-    shown = (one for one in factors if one.name not in _RULES or one.base[at] != 1.0)
-    return {one.name: _factor(one, at) for one in shown}
+def _factors(factors: Sequence[ScoredFactor], best: Sequence[int]) -> list[dict[str, Factor]]:
+    """The factors of each of the `best`; a rule that changes nothing is left out."""
+    columns = [_column(factor, best) for factor in factors]
+    return [
+        {one.name: one for one in shown if one.name not in _RULES or one.base != 1.0}
+        for shown in zip(*columns, strict=True)
+    ]
 
 
-def _factor(factor: ScoredFactor, at: int) -> Factor:
-    parts = {name: float(values[at]) for name, values in factor.parts.items() if values[at] != 0}
-    if factor.name == "usefulness":
-        strongest = sorted(parts, key=lambda name: -abs(parts[name]))[:STRONGEST]
-        parts = {name: parts[name] for name in strongest}
-    return Factor(factor.name, float(factor.base[at]), factor.exponent, float(factor.value[at]), parts)
+def _column(factor: ScoredFactor, best: Sequence[int]) -> list[Factor]:
+    names, parts = list(factor.parts), [values[best].tolist() for values in factor.parts.values()]
+    strongest = STRONGEST if factor.name == "usefulness" else None
+    return [
+        Factor(factor.name, base, factor.exponent, value, _parts(names, numbers, strongest))
+        for base, value, *numbers in zip(
+            factor.base[best].tolist(), factor.value[best].tolist(), *parts, strict=True
+        )
+    ]
 
 
-def _origins(found: Found, at: int) -> tuple[str, ...]:
-    named = [("vector", found.by_vector[at]), ("keyword", found.by_keyword[at])]
-    return tuple(name for name, there in named if there) or ("neighbour",)
+def _parts(names: Sequence[str], numbers: Sequence[float], strongest: int | None) -> dict[str, float]:
+    parts = {name: number for name, number in zip(names, numbers, strict=True) if number != 0}
+    if strongest is None:
+        return parts
+    return dict(sorted(parts.items(), key=lambda part: -abs(part[1]))[:strongest])
+
+
+def _origins(found: Found, best: Sequence[int]) -> list[tuple[str, ...]]:
+    both = zip(found.by_vector[best].tolist(), found.by_keyword[best].tolist(), strict=True)
+    return [_ORIGINS[of] for of in both]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mnemolog.query.scoring.formulas import Floats
 from mnemolog.query.scoring.sequence import Flags, Integers
@@ -12,23 +11,19 @@ _ROWS = 32
 
 
 def topmost(values: Floats, allowed: Flags, count: int) -> Integers:
-    """The places of the `count` highest values among the allowed, in no order.
+    """The places of the `count` highest values among the allowed, ascending; of equal ones the last.
 
-    Nearly all are ruled out by a bound first, which takes a tenth of the time of `argpartition` over all;
-    that decides where equal values stand at the cut.
+    Nearly all are ruled out by a bound first, which takes a tenth of the time of a partition of all.
     """
     masked = values if allowed.all() else np.where(allowed, values, -np.inf)
     bound = _bound(masked, count)
-    if bound > -np.inf:
-        places = np.flatnonzero(masked >= bound)
-        order = np.argsort(-masked[places])
-        if len(order) == count or masked[places[order[count - 1]]] > masked[places[order[count]]]:
-            return places[order[:count]]
-    places = np.flatnonzero(allowed)
+    places = np.flatnonzero(masked >= bound if bound > -np.inf else allowed)
     if places.size <= count:
         return places
-    best: NDArray[np.int64] = places[np.argpartition(-values[places], count)[:count]]
-    return best
+    among = masked[places]
+    least = np.partition(among, places.size - count)[places.size - count]
+    higher, equal = places[among > least], places[among == least]
+    return np.sort(np.concatenate([higher, equal[higher.size - count :]]))
 
 
 def _bound(values: Floats, count: int) -> float:

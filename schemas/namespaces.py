@@ -63,6 +63,7 @@ def encode_namespace(namespace: Namespace) -> str:
     return SEPARATOR.join(quote(part, safe="") for part in namespace)
 
 
+@lru_cache(maxsize=65_536)
 def decode_namespace(text: str) -> Namespace:
     """The namespace whose canonical text is `text`; `acme/alice` on a command line means two parts.
 

@@ -65,6 +65,7 @@ SHAPE_PATTERNS = {
 _YEAR = re.compile(r"\b((?:19|20)\d\d)\b")
 _MONTH = {month: re.compile(rf"\b{month}\b", re.IGNORECASE) for month in MONTHS if month != "may"}
 _MONTH["may"] = re.compile(r"\bMay\b(?! (?:i|we|you|he|she|they|it)\b)")
+_ANY_MONTH = re.compile("|".join(MONTHS), re.IGNORECASE)
 _DAY = re.compile(
     rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<month>{'|'.join(MONTHS)})\b(?:,? *(?P<year>\d{{4}}))?"
     rf"|\b(?P<month2>{'|'.join(MONTHS)}) (?P<day2>\d{{1,2}})(?:st|nd|rd|th)?\b(?:,? *(?P<year2>\d{{4}}))?",
@@ -112,14 +113,19 @@ class Asks:
 
 def asks_of(question: str) -> Asks:
     """What a question is after."""
+    dated = _ANY_MONTH.search(question) is not None
     return Asks(
         bool(_ASKS_WHEN.match(question)),
         bool(_ASKS_NUMBER.search(question)),
         bool(_FIRST_PERSON.search(question)),
         tuple(sorted({int(year) for year in _YEAR.findall(question)})),
-        tuple(number for number, month in enumerate(MONTHS, 1) if _MONTH[month].search(question)),
-        tuple(dict.fromkeys(_days(question))),
+        _months(question) if dated else (),
+        tuple(dict.fromkeys(_days(question))) if dated else (),
     )
+
+
+def _months(question: str) -> tuple[int, ...]:
+    return tuple(number for number, month in enumerate(MONTHS, 1) if _MONTH[month].search(question))
 
 
 def _days(question: str) -> list[Day]:

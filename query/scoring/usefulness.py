@@ -35,14 +35,19 @@ TERMS = (
 """The terms of relevance that are features too."""
 
 FLAGS = ("has_date", "has_number", "has_relative_time", "has_entity", "first_person")
-CROSSED = ("when:date", "when:relative", "howmany:number", "who:entity")
-FEATURES = ("log_relevance", *TERMS, "coverage", *FLAGS, *CROSSED)
+_CROSSED = {
+    "when:date": ("has_date", frozenset({"when"})),
+    "when:relative": ("has_relative_time", frozenset({"when"})),
+    "howmany:number": ("has_number", frozenset({"howmany"})),
+    "who:entity": ("has_entity", frozenset({"who", "which", "where", "what"})),
+}
+FEATURES = ("log_relevance", *TERMS, "coverage", *FLAGS, *_CROSSED)
 """Another list needs another `schemas.usefulness.FEATURE_SET`."""
+
+_AT = {name: at for at, name in enumerate(FEATURES)}
 
 PSEUDOCOUNT = 20.0
 """How many ratings the prior of a link is worth: a namespace borrows that much from all others."""
-
-_ENTITY_QUERIES = frozenset({"who", "which", "where", "what"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,17 +63,18 @@ def features_of(seen: Seen, coverage: Floats, texts: Texts, places: Integers, qu
 
     `coverage` is the share of the query's terms, by idf, that each candidate holds.
     """
-    none = np.zeros(len(places))
-    flags = {name: getattr(texts, name)[places].astype(np.float64) for name in FLAGS}
-    crossed = [
-        flags["has_date"] * (query_type == "when"),
-        flags["has_relative_time"] * (query_type == "when"),
-        flags["has_number"] * (query_type == "howmany"),
-        flags["has_entity"] * (query_type in _ENTITY_QUERIES),
-    ]
-    terms = [seen.terms.get(name, none) for name in TERMS]
-    columns = [np.log(seen.relevance), *terms, coverage, *flags.values(), *crossed]
-    return np.stack(columns, axis=1)
+    features = np.zeros((len(places), len(FEATURES)))
+    features[:, 0] = np.log(seen.relevance)
+    for name, values in seen.terms.items():
+        if name in _AT:
+            features[:, _AT[name]] = values
+    features[:, _AT["coverage"]] = coverage
+    for name in FLAGS:
+        features[:, _AT[name]] = getattr(texts, name)[places]
+    for name, (flag, types) in _CROSSED.items():
+        if query_type in types:
+            features[:, _AT[name]] = features[:, _AT[flag]]
+    return features
 
 
 def lift(features: Floats, weights: Sequence[float]) -> tuple[Floats, Floats]:

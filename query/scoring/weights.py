@@ -58,9 +58,11 @@ class Weights:
         """
         if not isinstance(changes, Mapping | None):
             raise InvalidInputError(f"weights are a dict of numbers, not {changes!r}", field="weights")
-        for name, value in (changes or {}).items():
+        if not changes:
+            return self
+        for name, value in changes.items():
             _check(name, value)
-        return replace(self, **(changes or {}))
+        return replace(self, **changes)
 
 
 _NAMES = frozenset(field.name for field in fields(Weights))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.properties import examples
@@ -29,9 +28,18 @@ def test_topmost_are_the_highest(size: int, count: int, distinct: int, share: fl
     assert sorted(values[places]) == sorted(values[allowed])[max(0, int(allowed.sum()) - count) :]
 
 
-@pytest.mark.parametrize("cut", [49, 50])
-def test_what_is_equal_at_the_cut_is_chosen_as_by_a_partition_of_all(cut: int) -> None:
-    values = np.arange(5_000, dtype=np.float64)
-    values[-cut - 3 : -cut + 3] = values[-cut]
-    every = np.ones(len(values), dtype=bool)
-    assert set(topmost(values, every, 50)) == set(np.argpartition(-values, 50)[:50])
+@examples(50)
+@given(
+    size=st.integers(0, 4_000),
+    count=st.integers(1, 60),
+    distinct=st.sampled_from([1, 2, 30, 10**9]),
+    seed=st.integers(0, 2**32),
+)
+def test_of_values_that_are_equal_at_the_cut_the_last_are_chosen(
+    size: int, count: int, distinct: int, seed: int
+) -> None:
+    chance = np.random.default_rng(seed)
+    values = chance.integers(0, distinct, size) / distinct
+    allowed = chance.random(size) < 0.7
+    highest = sorted(np.flatnonzero(allowed).tolist(), key=lambda place: (values[place], place))[-count:]
+    assert topmost(values, allowed, count).tolist() == sorted(highest)
