@@ -37,9 +37,10 @@ MOST_WORKERS = 3
 PATIENCE_SECONDS = 180.0
 PRODUCE = """
 import sys, mnemolog
-kafka, views, name, namespaces, pause = *sys.argv[1:4], int(sys.argv[4]), float(sys.argv[5])
+kafka, views, name, namespaces = *sys.argv[1:4], int(sys.argv[4])
+pause, patience = map(float, sys.argv[5:])
 import time
-with mnemolog.connect(kafka, views, ("soak",), embedder="none") as root:
+with mnemolog.connect(kafka, views, ("soak",), embedder="none", wait_seconds=patience) as root:
     number = 0
     while True:
         mem, made = root.at(("soak", f"n{number % namespaces}")), f"{name}-{number}"
@@ -139,7 +140,8 @@ class Soak:
 
     def _produce(self) -> None:
         self._made += 1
-        arguments = [self._kafka, str(self.views), f"p{self._made}", str(NAMESPACES), str(self._pause)]
+        numbers = map(str, (NAMESPACES, self._pause, PATIENCE_SECONDS))
+        arguments = [self._kafka, str(self.views), f"p{self._made}", *numbers]
         process = subprocess.Popen(
             [sys.executable, "-c", PRODUCE, *arguments], stdout=subprocess.PIPE, text=True
         )
