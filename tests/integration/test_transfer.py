@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +103,35 @@ def test_views_of_one_import_have_the_digest_of_the_first_log(tmp_path: Path) ->
         alice.list()
     contents = [read_contents(Views(tmp_path / name / "views"), "g000001") for name in ("old", "new")]
     assert contents[0].differing(contents[1]) == []
+
+
+@pytest.mark.parametrize(("before", "after"), [(3, 1), (3, 2), (1, 3)])
+def test_a_moment_means_the_same_in_a_log_of_another_number_of_partitions(
+    tmp_path: Path, before: int, after: int
+) -> None:
+    names, said = [f"n{number}" for number in range(6)], "round {} of {}".format
+    for home, partitions in (("old", before), ("new", after)):
+        (tmp_path / home).mkdir()
+        EmbeddedLog(tmp_path / home / "log.sqlite", partitions=partitions).close()
+    moments = []
+    with mnemolog.open(tmp_path / "old", embedder=None) as root:
+        for turn in range(3):
+            for name in names:
+                root.at(name).remember(said(turn, name))
+            time.sleep(0.005)
+            moments.append(datetime.now(UTC))
+            time.sleep(0.005)
+    with (
+        EmbeddedLog(tmp_path / "old" / "log.sqlite") as old,
+        EmbeddedLog(tmp_path / "new" / "log.sqlite") as new,
+    ):
+        export_log(old, tmp_path / "all.jsonl")
+        import_log(new, tmp_path / "all.jsonl")
+    with mnemolog.open(tmp_path / "new", embedder=None) as root:
+        for turn, moment in enumerate(moments):
+            for name in names:
+                known = [item.text for item in root.at(name).list(as_of=moment).items]
+                assert sorted(known) == [said(past, name) for past in range(turn + 1)]
 
 
 def test_one_namespace_is_exported_alone(tmp_path: Path) -> None:

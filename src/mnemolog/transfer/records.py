@@ -1,4 +1,4 @@
-"""Records between a log and a file: as they are, byte for byte, in the order of their partitions."""
+"""Records between a log and a file: as they are, byte for byte, each topic in the order of time."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import base64
 import binascii
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator
+from heapq import merge
+from operator import attrgetter
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from mnemolog.schemas.codec import encode_key
 from mnemolog.schemas.errors import InvalidInputError
 from mnemolog.schemas.namespaces import Namespace
-from mnemolog.schemas.records import Headers, Record
+from mnemolog.schemas.records import Headers, Record, StoredRecord
 from mnemolog.schemas.topics import TOPIC_NAMES, TOPICS
 from mnemolog.transfer.parquet import read_parquet, write_parquet
 
@@ -83,17 +85,23 @@ def import_log(log: BulkLog, file: Path, on_progress: OnProgress | None = None) 
 
 
 def read_log(log: Log, namespaces: Collection[Namespace] | None = None) -> Iterator[Record]:
-    """The records of a log up to where it ends now, topic by topic, partition by partition."""
+    """The records of a log up to where it ends now, topic by topic, its partitions merged by time.
+
+    So a moment in the log is a moment in another log that takes them, whatever the number of its partitions.
+    """
     keys = None if namespaces is None else {encode_key(namespace) for namespace in namespaces}
-    ends = {spec.name: log.end_offsets(spec.name) for spec in TOPICS}
-    for topic, partitions in ends.items():
-        for partition, end in sorted(partitions.items()):
-            offset = 0
-            while offset < end and (some := log.read(topic, partition, offset, min(_BATCH, end - offset))):
-                offset = some[-1].position.offset + 1
-                for one in some:
-                    if one.position.offset < end and _is_of(one.key, keys):
-                        yield Record(topic, one.key or b"", one.value, one.headers, one.timestamp)
+    for topic, partitions in {spec.name: log.end_offsets(spec.name) for spec in TOPICS}.items():
+        parts = [_read_partition(log, topic, partition, end) for partition, end in sorted(partitions.items())]
+        for one in merge(*parts, key=attrgetter("timestamp")):
+            if _is_of(one.key, keys):
+                yield Record(topic, one.key or b"", one.value, one.headers, one.timestamp)
+
+
+def _read_partition(log: Log, topic: str, partition: int, end: int) -> Iterator[StoredRecord]:
+    offset = 0
+    while offset < end and (some := log.read(topic, partition, offset, min(_BATCH, end - offset))):
+        yield from (one for one in some if one.position.offset < end)
+        offset = some[-1].position.offset + 1
 
 
 def _is_of(key: bytes | None, keys: Collection[bytes] | None) -> bool:
