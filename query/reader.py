@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from mnemolog.allocator import give_back
+from mnemolog.allocator import give_back, holding_little
 from mnemolog.query.config_reader import ConfigReader
 from mnemolog.query.context_reader import ContextReader
 from mnemolog.query.graph_cache import GraphCache
@@ -235,12 +235,15 @@ class ViewReader:
 def _load(cache: NamespaceCache, table: LanceTable, condition: str, count: int) -> None:
     """Take the `count` rows for which the condition holds. Reading many leaves memory behind, which is given
     back."""
-    if count > _BATCH_ROWS:
-        cache.reserve(count)
-    cache.upsert(table.batches(condition, READ, _BATCH_ROWS, count))
-    if count > _BATCH_ROWS:
-        pa.default_memory_pool().release_unused()
-        give_back()
+    parts = table.batches(condition, READ, _BATCH_ROWS, count)
+    if count <= _BATCH_ROWS:
+        cache.upsert(parts)
+        return
+    cache.reserve(count)
+    with holding_little():
+        cache.upsert(parts)
+    pa.default_memory_pool().release_unused()
+    give_back()
 
 
 def _version(state: TableState | None) -> int:

@@ -8,17 +8,29 @@ some for every thread, and takes it from glibc when told to.
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
-from contextlib import suppress
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
 _ARENAS = 2
 _LARGE_BYTES = 128 * 1024
 """glibc's own first threshold: larger buffers are mapped one by one. It rises with use unless it is set."""
 
+_LARGEST_BYTES = 32 * 2**20
+"""What glibc's threshold rises to at most as large buffers are freed; a heap's end may be twice that."""
+
+_lock = threading.Lock()
+_settled = bool({"MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "GLIBC_TUNABLES"} & os.environ.keys())
+_within = 0
+
 
 def hold_little() -> None:
     """Let the whole process hold on to little freed memory; for programs that are ours alone."""
+    global _settled
+    _settled = True
     import pyarrow as pa  # not for who only embeds
 
     for option, value in (
@@ -28,6 +40,30 @@ def hold_little() -> None:
     ):
         _call("mallopt", option, value)
     pa.set_memory_pool(pa.system_memory_pool())
+
+
+@contextmanager
+def holding_little() -> Iterator[None]:
+    """Within it the process holds on to little freed memory, and then to as much as glibc ever does by itself.
+
+    For work that takes and frees much more than it keeps. What was settled for all of the process stays.
+    """
+    _enter(1)
+    try:
+        yield
+    finally:
+        _enter(-1)
+
+
+def _enter(step: int) -> None:
+    global _within
+    with _lock:
+        _within += step
+        if _settled or _within != max(step, 0):
+            return
+        mapped, left = (_LARGE_BYTES, _LARGE_BYTES) if step > 0 else (_LARGEST_BYTES, 2 * _LARGEST_BYTES)
+        _call("mallopt", _M_MMAP_THRESHOLD, mapped)
+        _call("mallopt", _M_TRIM_THRESHOLD, left)
 
 
 def give_back() -> None:

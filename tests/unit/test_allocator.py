@@ -11,7 +11,7 @@ import pytest
 CHURN = """
 import ctypes, sys, threading
 from pathlib import Path
-from mnemolog.allocator import give_back, hold_little
+from mnemolog.allocator import give_back, hold_little, holding_little
 
 libc = ctypes.CDLL(None)
 libc.malloc.restype, libc.free.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
@@ -31,10 +31,20 @@ if "hold" in sys.argv:
     hold_little()
 for size in (100_000, 1_000_000, 8_000_000):
     churn(size, 4)
+def churn_aside():
+    thread = threading.Thread(target=churn, args=(600_000, 100))
+    thread.start()
+    thread.join()
+
+if "after" in sys.argv:
+    with holding_little():
+        churn_aside()
 before = held()
-thread = threading.Thread(target=churn, args=(600_000, 100))
-thread.start()
-thread.join()
+if "within" in sys.argv:
+    with holding_little():
+        churn_aside()
+else:
+    churn_aside()
 if "give" in sys.argv:
     give_back()
 print(held() - before)
@@ -73,11 +83,12 @@ def kept(word: str, program: str = CHURN) -> int:
     return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
-def test_glibc_keeps_what_a_thread_freed_unless_it_is_told() -> None:
-    assert kept("no") > TAKEN / 2
+@pytest.mark.parametrize("word", ["no", "after"])
+def test_glibc_keeps_what_a_thread_freed_unless_it_is_told(word: str) -> None:
+    assert kept(word) > TAKEN / 2
 
 
-@pytest.mark.parametrize("word", ["hold", "give"])
+@pytest.mark.parametrize("word", ["hold", "give", "within"])
 def test_freed_memory_goes_back(word: str) -> None:
     assert kept(word) < TAKEN / 10
 
