@@ -48,7 +48,8 @@ def check_columns(columns: Sequence[str] | None, *, vectors: bool) -> list[str]:
 def to_table(
     cache: NamespaceCache | None, slots: NDArray[np.int64], names: Sequence[str], dim: int | None
 ) -> pa.Table:
-    """The named columns, a row a slot. `vector` is float32 [dim], null where a memory has none."""
+    """The named columns, a row a slot. `vector` is float32 [dim], null where a memory has none;
+    recall keeps 11 bits of each number, and these are given here."""
     schema = pa.schema([_vector_field(dim) if name == "vector" else PUBLIC_FIELDS[name] for name in names])
     if cache is None or not slots.size:
         return schema.empty_table()
@@ -67,8 +68,8 @@ def _vector_field(dim: int | None) -> pa.Field:
 
 
 def _vectors(cache: NamespaceCache, slots: NDArray[np.int64]) -> pa.Array:
-    dim = cache.vectors.shape[1]
+    dim = cache.vectors.dim
     if not dim:
         return pa.nulls(slots.size)
     missing = pa.array(~cache.has_vector[slots])
-    return pa.FixedSizeListArray.from_arrays(pa.array(cache.vectors[slots].ravel()), dim, mask=missing)
+    return pa.FixedSizeListArray.from_arrays(pa.array(cache.vectors.at(slots).ravel()), dim, mask=missing)

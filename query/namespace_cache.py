@@ -13,6 +13,7 @@ from mnemolog.query.masks import Encoded, mask_of
 from mnemolog.query.postings import Postings
 from mnemolog.query.row_store import RowStore
 from mnemolog.query.scoring.shapes import SHAPE_FLAGS, shapes_of
+from mnemolog.query.vectors import Vectors
 from mnemolog.schemas.filters import Node
 from mnemolog.schemas.rows import Row, memories_schema
 from mnemolog.storage.arrow import vector_matrix
@@ -47,7 +48,7 @@ class Numbered:
 class NamespaceCache:
     """The live memories of one namespace, each in a slot; a changed memory moves to a new slot.
 
-    Arrays run over slots: `vectors` float32 [n, dim], times in seconds since 1970 with NaN for none, `offset`
+    Arrays run over slots: times in seconds since 1970 with NaN for none, `offset`
     that of the last change in the log. `alive` says which slots count. Not safe for threads: the owner holds
     a lock.
     """
@@ -62,12 +63,11 @@ class NamespaceCache:
         self.last_fill = 0
         self.postings = Postings()
         self.slot_of: dict[str, int] = {}
-        self._dim = dim or 0
+        self.vectors = Vectors(dim or 0)
         self._rows = RowStore()
         self._usage: dict[str, Row] = {}
         self.usage_next_offset = 0
         self._columns: dict[str, Encoded] = {}
-        self.vectors: NDArray[np.float32] = np.zeros((0, self._dim), dtype=np.float32)
         self._reserve(_FIRST_CAPACITY)
 
     def reserve(self, more: int) -> None:
@@ -82,11 +82,7 @@ class NamespaceCache:
                 array[: self.size] = getattr(self, name)[: self.size]
             return array
 
-        # Zeros take no memory until something is written over them.
-        vectors = np.zeros((capacity, self._dim), dtype=np.float32)
-        if self.size:
-            vectors[: self.size] = self.vectors[: self.size]
-        self.vectors = vectors
+        self.vectors.reserve(capacity)
         self.alive = grown("alive", (capacity,), np.bool_, False)
         self.offset = grown("offset", (capacity,), np.int64, -1)
         self.has_vector = grown("has_vector", (capacity,), np.bool_, False)
@@ -136,7 +132,8 @@ class NamespaceCache:
             self._reserve(max(2 * len(self.alive), start + count))
         end = start + count
         if "vector" in table.column_names and count:
-            self.vectors[start:end], self.has_vector[start:end] = vector_matrix(table.column("vector"))
+            values, self.has_vector[start:end] = vector_matrix(table.column("vector"))
+            self.vectors.put(start, values)
         self.alive[start:end] = True
         self.offset[start:end] = table.column("_off").to_numpy()
         self.pinned[start:end] = _flags(table.column("pinned"))

@@ -78,7 +78,7 @@ def _chosen(
     cache: NamespaceCache, question: Question, order: list[int], total: Floats, slots: NDArray[np.int64]
 ) -> list[int]:
     if question.diversity:
-        order = diverse(order, total, cache.vectors[slots], len(order), question.diversity)
+        order = diverse(order, total, cache.vectors.at(slots), len(order), question.diversity)
     return within_budget(
         order, lambda at: str(cache.row(int(slots[at]))["text"]), question.k, question.max_tokens
     )

@@ -112,8 +112,7 @@ def _evidence(cache: NamespaceCache, live: Live, question: Question) -> Evidence
     none = live.vectorless is not None and live.vectorless.all()
     if question.vector is None or not live.slots.size or none:
         return Evidence(bm25, None, session_bm25)
-    # One thread: a matrix product's threads are ten times as slow where cores are busy, and not bit-equal.
-    cosine: Floats = live.of(np.vecdot(cache.vectors[: cache.size], question.vector)).astype(np.float64)
+    cosine: Floats = live.of(cache.vectors.cosines(cache.size, question.vector))
     if live.vectorless is not None:
         cosine[live.vectorless] = np.nan
     return Evidence(bm25, cosine, session_bm25)

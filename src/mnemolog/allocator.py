@@ -44,7 +44,7 @@ def hold_little() -> None:
 
 @contextmanager
 def holding_little() -> Iterator[None]:
-    """Within it the process holds on to little freed memory, and then to as much as glibc ever does by itself.
+    """Within it the process holds on to little freed memory, and then to as much as glibc itself ever does.
 
     For work that takes and frees much more than it keeps. What was settled for all of the process stays.
     """

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from mnemolog.query.namespace_cache import NamespaceCache
 
 TERMS = ["tea", "coffe", "咖啡", "al"]
@@ -17,7 +19,7 @@ def contents(cache: NamespaceCache) -> dict[str, Any]:
         pk: {
             "row": cache.row(slot),
             "usage": cache.usage(pk),
-            "vector": cache.vectors[slot].tobytes(),
+            "vector": cache.vectors.at(np.array([slot])).tobytes(),
             "flags": (cache.has_vector[slot], cache.superseded[slot], *cache.shape[slot]),
             "numbers": _numbers(cache, slot),
             "author": names.get(int(cache.author[slot])),
