@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from mnemolog.schemas.rows import Row, embed_text
 
 if TYPE_CHECKING:
-    from mnemolog.schemas.ports import Embedder, ViewTable
+    from mnemolog.schemas.ports import Embedder
 
 FIRST_PAUSE_SECONDS = 0.5
 LONGEST_PAUSE_SECONDS = 60.0
 _PROBE = "mnemolog"
+
+RowsOf: TypeAlias = Callable[[Sequence[str]], Iterable[Row]]
+"""The rows that have these primary keys, as far as there are any."""
 
 
 @dataclass(slots=True)
@@ -54,15 +57,15 @@ class GivesVectors(Protocol):
 
 
 class ReusedVectors:
-    """Takes the vectors of unchanged texts from a table of the same embedder, the others from `fresh`."""
+    """Takes vectors of unchanged texts from `old`, rows of the same embedder, the others from `fresh`."""
 
-    def __init__(self, old: ViewTable, fresh: GivesVectors) -> None:
+    def __init__(self, old: RowsOf, fresh: GivesVectors) -> None:
         self._old = old
         self._fresh = fresh
 
     def embed(self, rows: Sequence[Row]) -> list[Row]:
         """See `GivesVectors.embed`."""
-        known = {row["pk"]: row for row in self._old.lookup("pk", [row["pk"] for row in rows])}
+        known = {row["pk"]: row for row in self._old([row["pk"] for row in rows])}
         reused = {row["pk"]: _with_old_vector(row, known.get(row["pk"])) for row in rows}
         lacking = [row for row in rows if reused[row["pk"]] is None]
         fresh = {row["pk"]: row for row in self._fresh.embed(lacking)}

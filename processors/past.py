@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from mnemolog.processors.embedding import GivesVectors, ReusedVectors, RowEmbedder
@@ -64,7 +65,7 @@ def _vectors(embedder: Embedder | None, old: LanceTable | None) -> GivesVectors 
     if embedder is None:
         return None
     fresh = RowEmbedder(embedder)
-    return fresh if old is None else ReusedVectors(old, fresh)
+    return fresh if old is None else ReusedVectors(partial(old.lookup, "pk"), fresh)
 
 
 def _leave_out(_: Sequence[Rejected]) -> None:

@@ -156,9 +156,7 @@ class _Run:
         self._log = log
         self._views = views
         self._on_progress = on_progress or (lambda _done, _total: None)
-        self._vectors = [
-            vectors_for(views, manifest, partition, embedder) for partition in range(manifest.partitions)
-        ]
+        self._vectors = vectors_for(views, manifest, embedder)
         self._folds: dict[tuple[str, int], PartFold] = {}
         self.manifest = manifest
         self.done = Done()
@@ -186,8 +184,7 @@ class _Run:
     def _fold_of(self, topic: str, partition: int) -> PartFold:
         place = topic, partition
         if place not in self._folds:
-            vectors = self._vectors[partition]
-            self._folds[place] = PartFold(self._views, self.manifest, topic, partition, vectors)
+            self._folds[place] = PartFold(self._views, self.manifest, topic, partition, self._vectors)
         return self._folds[place]
 
     def _parts(self) -> Sequence[Part]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from mnemolog.processors.embedding import GivesVectors, ReusedVectors, RowEmbedder
 from mnemolog.processors.materialize import Rejected, ShardWriter
 from mnemolog.processors.shards import VIEWS, open_tables
-from mnemolog.schemas.errors import ViewError, ViewMissingError
-from mnemolog.schemas.topics import MEMORIES
+from mnemolog.schemas.errors import ViewError
+from mnemolog.schemas.rows import Row
+from mnemolog.schemas.topics import MEMORIES, partition_of
 from mnemolog.storage.layout import Manifest, Views
 from mnemolog.storage.table import LanceTable
 
@@ -92,24 +93,37 @@ class PartFold:
         return Done(applied, self._rejected)
 
 
-def vectors_for(
-    views: Views, manifest: Manifest, partition: int, embedder: Embedder | None
-) -> GivesVectors | None:
+def vectors_for(views: Views, manifest: Manifest, embedder: Embedder | None) -> GivesVectors | None:
     """The embedder; where the live generation has the same one, what it has embedded is taken from there."""
     if embedder is None:
         return None
-    fresh, old = RowEmbedder(embedder), _live_memories(views, manifest, partition)
-    return fresh if old is None else ReusedVectors(old, fresh)
+    fresh = RowEmbedder(embedder)
+    if not views.exist or views.current().embedder != manifest.embedder:
+        return fresh
+    return ReusedVectors(_LiveMemories(views, views.current()), fresh)
 
 
-def _live_memories(views: Views, manifest: Manifest, partition: int) -> LanceTable | None:
-    try:
-        live = views.current()
-        if (live.embedder, live.partitions) != (manifest.embedder, manifest.partitions):
-            return None
-        return LanceTable.open(views.shard(live.generation, partition), "memories", MEMORIES, partition)
-    except ViewMissingError:
-        return None
+class _LiveMemories:
+    """The memories of the live generation by their keys, whatever the number of its partitions."""
+
+    def __init__(self, views: Views, live: Manifest) -> None:
+        self._views = views
+        self._live = live
+        self._tables: dict[int, LanceTable] = {}
+
+    def __call__(self, keys: Sequence[str]) -> Iterator[Row]:
+        by_partition: dict[int, list[str]] = {}
+        for key in keys:
+            by_partition.setdefault(partition_of(key.encode(), self._live.partitions), []).append(key)
+        for partition, some in by_partition.items():
+            with suppress(ViewError):  # what is damaged is what a replay repairs; its texts are embedded anew
+                yield from self._table(partition).lookup("pk", some)
+
+    def _table(self, partition: int) -> LanceTable:
+        if partition not in self._tables:
+            shard = self._views.shard(self._live.generation, partition)
+            self._tables[partition] = LanceTable.open(shard, "memories", MEMORIES, partition)
+        return self._tables[partition]
 
 
 def fold_in_processes(
@@ -158,7 +172,7 @@ def _fold_alone(root: str, generation: str, part: Part, processes: Processes) ->
     log = processes.open_log()
     try:
         embedder = processes.open_embedder() if part.topic == MEMORIES else None
-        vectors = vectors_for(views, manifest, part.partition, embedder)
+        vectors = vectors_for(views, manifest, embedder)
         return PartFold(views, manifest, part.topic, part.partition, vectors).fold(log, part.end)
     finally:
         log.close()

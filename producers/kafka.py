@@ -11,13 +11,13 @@ from mnemolog.producers.deliveries import Delivery
 from mnemolog.producers.kafka_client import ClientSettings
 from mnemolog.producers.kafka_reader import KafkaReader
 from mnemolog.producers.kafka_sender import KafkaSender
-from mnemolog.producers.kafka_topics import TopicsReport, create_topics, describe_topics
+from mnemolog.producers.kafka_topics import TopicsReport, create_topics, describe_topics, recreate_topics
 from mnemolog.schemas.errors import ClosedError, LogUnavailableError
 from mnemolog.schemas.positions import Position
 from mnemolog.schemas.records import Record, StoredRecord
 from mnemolog.schemas.topics import TOPIC_NAMES, partition_of
 
-__all__ = ["KafkaLog", "TopicsReport", "create_topics"]
+__all__ = ["KafkaLog", "TopicsReport", "create_topics", "recreate_topics"]
 
 
 class KafkaLog:

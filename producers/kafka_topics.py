@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,7 +13,9 @@ from kafka.errors import NoError, TopicAlreadyExistsError, for_code
 
 from mnemolog.producers.kafka_client import ClientSettings
 from mnemolog.schemas.errors import LogError
-from mnemolog.schemas.topics import DEFAULT_PARTITIONS, TOPIC_NAMES, TOPICS, TopicSpec
+from mnemolog.schemas.topics import DEFAULT_PARTITIONS, MEMORIES, TOPIC_NAMES, TOPICS, TopicSpec
+
+_LOOK_SECONDS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,36 @@ def create_topics(
             return _report(admin, created, partitions)
     finally:
         admin.close()
+
+
+def recreate_topics(
+    bootstrap: str | Sequence[str], partitions: int, *, timeout_seconds: float = 30.0
+) -> TopicsReport:
+    """Throw all topics away with what is in them, and make them anew, with as many copies as they had.
+
+    Raises:
+        LogUnavailableError: no broker answers.
+        LogError: a broker refused, or did not finish in time.
+    """
+    settings = ClientSettings(bootstrap, timeout_seconds, {})
+    admin = settings.make(KafkaAdminClient, request_timeout_ms=settings.timeout_ms)
+    try:
+        with settings.translated():
+            found = sorted(_describe(admin, TOPIC_NAMES))
+            copies = len(admin.describe_topics([MEMORIES])[0]["partitions"][0]["replica_nodes"])
+            admin.delete_topics(found)
+            _wait_until_gone(admin, timeout_seconds)
+            return _report(admin, _create(admin, partitions, copies), partitions)
+    finally:
+        admin.close()
+
+
+def _wait_until_gone(admin: Any, timeout_seconds: float) -> None:
+    deadline = time.monotonic() + timeout_seconds
+    while left := sorted(_describe(admin, TOPIC_NAMES)):
+        if time.monotonic() > deadline:
+            raise LogError(f"after {timeout_seconds:g} s the brokers still have {', '.join(left)}")
+        time.sleep(_LOOK_SECONDS)
 
 
 def describe_topics(settings: ClientSettings, topics: Iterable[str]) -> dict[str, int]:

@@ -7,14 +7,17 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 from support.command_line import CommandLine
 
 import mnemolog
-from mnemolog.embedders import resolve
+from mnemolog.embedders import HashingEmbedder, resolve
 from mnemolog.processors.generations import compare, keep_newest, read_contents
 from mnemolog.processors.replay import replay, roll_back
 from mnemolog.processors.replay_parts import Part, Processes, fold_in_processes
@@ -22,6 +25,7 @@ from mnemolog.processors.shards import FED_TOPICS, make_generation, new_manifest
 from mnemolog.producers.embedded import EmbeddedLog
 from mnemolog.schemas.errors import InvalidInputError, ViewError, ViewMissingError
 from mnemolog.storage.layout import Views
+from mnemolog.transfer.records import read_log
 
 MODEL = "hashing:16"
 
@@ -69,6 +73,45 @@ def test_parts_folded_in_processes_give_the_live_views(tmp_path: Path) -> None:
     compared = compare(views, live, manifest.generation)
     assert (compared.differing, compared.lags) == ([], False)
     assert all(0 <= so_far <= total for so_far, total in told)
+
+
+class CountingEmbedder(HashingEmbedder):
+    """Counts the texts that it is asked for."""
+
+    def __init__(self) -> None:
+        super().__init__(16)
+        self.count = 0
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.count += len(texts)
+        return super().embed(texts)
+
+
+@pytest.mark.parametrize("partitions", [1, 3, 5])
+def test_vectors_are_taken_from_live_views_of_any_number_of_partitions(
+    tmp_path: Path, partitions: int
+) -> None:
+    fill(tmp_path, partitions=3)
+    views, embedder = Views(tmp_path / "views"), CountingEmbedder()
+    with EmbeddedLog(tmp_path / "other.sqlite", partitions=partitions) as other, log_of(tmp_path) as log:
+        other.append(list(read_log(log)))
+        report = replay(other, views, embedder)
+    assert (report.flipped, report.rejected, embedder.count) == (True, 0, 0)
+    assert views.current().partitions == partitions
+
+
+def test_a_replay_gets_over_live_views_that_are_damaged(tmp_path: Path) -> None:
+    fill(tmp_path, partitions=1)
+    views, embedder = Views(tmp_path / "views"), CountingEmbedder()
+    live = views.current().generation
+    for file in (tmp_path / "views" / live / "p00" / "memories.lance" / "data").iterdir():
+        file.write_bytes(b"no more")
+    with log_of(tmp_path) as log:
+        report = replay(log, views, embedder)
+    assert report.flipped
+    assert embedder.count > 0
+    with mnemolog.open(tmp_path, namespace="n0", embedder=MODEL) as mem:
+        assert mem.recall("memory 3", k=1)
 
 
 def test_a_process_that_dies_is_an_error_that_says_what_to_run(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from mnemolog.cli import (
     graph,
     ingesting,
     reading,
+    repartitioning,
     replaying,
     structured,
     transferring,
@@ -59,6 +60,7 @@ for module in (
     consolidating,
     forgetting,
     replaying,
+    repartitioning,
     transferring,
     doctoring,
 ):

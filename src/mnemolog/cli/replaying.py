@@ -48,33 +48,46 @@ def replay(
 ) -> int:
     """Build the views anew from the log and flip to them. With --embedder, for another model."""
     from mnemolog.processors.generations import keep_newest
-    from mnemolog.processors.replay import replay as run_replay
-    from mnemolog.processors.replay_parts import Processes
 
     if check and target.path is not None:
         with open_memory(replace(target, embedder=None)):
             pass  # an embedded memory's views are up to date once it is open
-    views, embedder = open_views(target), choose_embedder(target)
+    views = open_views(target)
     if check and not views.exist:
         raise ViewMissingError("there are no live views to compare with")
-    count = processes or os.cpu_count() or 1
     started = time.monotonic()
-    shown = progress("replaying", shown=not target.json)
-    with open_log(target) as log, shown as advance:
-        report = run_replay(
-            log,
-            views,
-            embedder,
-            on_progress=advance,
-            flip=not no_flip,
-            resume=resume,
-            verify=check,
-            processes=Processes(count, partial(make_log, target), partial(choose_embedder, target)),
-        )
+    report = replay_all(target, processes, flip=not no_flip, resume=resume, verify=check)
     seconds = time.monotonic() - started
     dropped = keep_newest(views, keep) if report.flipped else []
     _print_replay(target, report, seconds, dropped)
     return ExitCode.INCOMPLETE if report.compared is not None and report.compared.differing else ExitCode.OK
+
+
+def replay_all(
+    target: Target,
+    processes: int | None = None,
+    *,
+    flip: bool = True,
+    resume: bool = False,
+    verify: bool = False,
+) -> ReplayReport:
+    """Replay the target's log in as many processes (one a core) and show the progress."""
+    from mnemolog.processors.replay import replay as run_replay
+    from mnemolog.processors.replay_parts import Processes
+
+    count = processes or os.cpu_count() or 1
+    shown = progress("replaying", shown=not target.json)
+    with open_log(target) as log, shown as advance:
+        return run_replay(
+            log,
+            open_views(target),
+            choose_embedder(target),
+            on_progress=advance,
+            flip=flip,
+            resume=resume,
+            verify=verify,
+            processes=Processes(count, partial(make_log, target), partial(choose_embedder, target)),
+        )
 
 
 def _print_replay(target: Target, report: ReplayReport, seconds: float, dropped: list[str]) -> None:

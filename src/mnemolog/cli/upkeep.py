@@ -35,7 +35,7 @@ def register(app: typer.Typer) -> None:
 def init(
     target: Target,
     partitions: Annotated[
-        int | None, typer.Option(min=1, show_default="4 on Kafka, 1 embedded", help="Fixed for ever.")
+        int | None, typer.Option(min=1, show_default="4 on Kafka, 1 embedded", help="Changed by repartition alone.")
     ] = None,
     replication: Annotated[int, typer.Option(min=1, help="Copies of each topic; Kafka only.")] = 1,
 ) -> int:
@@ -86,7 +86,7 @@ def _topics_document(report: TopicsReport) -> dict[str, Any]:
 def _print_topics(kafka: str, report: TopicsReport) -> None:
     say(f"{kafka}: made {', '.join(report.created) or 'no topic'}; found {', '.join(report.found) or 'none'}")
     for topic, count in report.other_partitions.items():
-        note(f"{topic} has {count} partitions, not the number asked for; that can't be changed any more")
+        note(f"{topic} has {count} partitions, not the number asked for; to change it: mnemolog repartition")
     for topic, settings in report.other_settings.items():
         found = ", ".join(f"{name}={value}" for name, value in settings.items())
         note(f"{topic} may lose events with {found}; set them with Kafka's own tools")
