@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -232,9 +232,10 @@ def fold_batch(fold: Fold, table: ViewTable, decoded: Sequence[Decoded]) -> tupl
 
 def _first_selection(fold: Fold, event: Event) -> Selection | None:
     """What the event concerns, as far as it can tell itself; None where it can't be read."""
-    with suppress(MnemologError):
+    try:
         return fold.affects(event, {})
-    return None
+    except MnemologError:
+        return None
 
 
 def _time_of(record: StoredRecord) -> datetime:

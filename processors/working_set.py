@@ -34,17 +34,17 @@ class WorkingSet:
         the same way; what the batch itself changes is left to `rows_for`.
         """
         waiting = list(concerned)
-        while self._ask_together(selection for _, selection in waiting):
+        while self._ask_together(selection for _, selection in waiting) and self._rows:
             found = [(event, self._find(selection)) for event, selection in waiting if not selection.scope]
             waiting = [(event, fold.affects(event, rows)) for event, rows in found if rows]
 
     def _ask_together(self, selections: Iterable[Selection]) -> bool:
         """Load what all of them look up; False if nothing was left to ask."""
-        wanted: dict[str, set[str]] = defaultdict(set)
+        wanted: dict[str, list[Iterable[str]]] = defaultdict(list)
         for selection in selections:
             for column, values in selection.lookups.items():
-                wanted[column] |= values
-        loaded = [self._ask(column, values) for column, values in wanted.items()]
+                wanted[column].append(values)
+        loaded = [self._ask(column, set().union(*values)) for column, values in wanted.items()]
         return any(loaded)
 
     def rows_for(self, fold: Fold, event: Event, first: Selection | None = None) -> dict[str, Row]:
@@ -70,9 +70,12 @@ class WorkingSet:
     def _find(self, selection: Selection) -> dict[str, Row]:
         found: dict[str, Row] = {}
         for column, values in selection.lookups.items():
-            self._ask(column, values)
-            for pk in self._pks(column, values):
-                found[pk] = self._rows[pk]
+            if not values <= self._asked[column]:
+                self._ask(column, values)
+            for pk in values if column == "pk" else self._pks(column, values):
+                row = self._rows.get(pk)
+                if row is not None:
+                    found[pk] = row
         if selection.scope is not None:
             found |= self._in_scope(*selection.scope)
         return found
@@ -102,14 +105,13 @@ class WorkingSet:
         before = self._rows.get(pk)
         self._rows[pk] = row
         for column, members in self._index.items():
-            for value in _values(before, column):
-                members[value].discard(pk)
+            if before is not None:
+                for value in _values(before, column):
+                    members[value].discard(pk)
             for value in _values(row, column):
                 members[value].add(pk)
 
     def _pks(self, column: str, values: AbstractSet[str]) -> Iterable[str]:
-        if column == "pk":
-            return [pk for pk in values if pk in self._rows]
         members = self._members(column)
         return [pk for value in values if value in members for pk in members[value]]
 
@@ -123,9 +125,9 @@ class WorkingSet:
         return self._index[column]
 
 
-def _values(row: Row | None, column: str) -> Collection[str]:
+def _values(row: Row, column: str) -> Collection[str]:
     """What a row is found by in a column: its value, or each one of a list."""
-    value = None if row is None else row.get(column)
+    value = row.get(column)
     if value is None:
         return ()
     return value if isinstance(value, list) else (value,)

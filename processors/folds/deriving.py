@@ -37,7 +37,7 @@ def also_affected(selection: Selection, event: Event, rows: Rows) -> Selection:
     for column, values in more.items():
         if values:
             lookups[column] = lookups.get(column, frozenset()) | frozenset(values)
-    return replace(selection, lookups=lookups)
+    return selection._replace(lookups=lookups)
 
 
 def _named(event: Event) -> set[str]:
@@ -230,8 +230,8 @@ def _ends(rows: Rows, event: ev.FactsAsserted) -> Iterator[int]:
 
 def settle(rows: Rows, changed: dict[str, Row], event: Event, stamp: Stamp) -> dict[str, Row]:
     """`changed`, with what rests on them brought up to date: withdrawn facts, and timelines in order."""
-    if not changed:
-        return changed
+    if not changed or (not rows and isinstance(event, ev.MemoryRemembered)):
+        return changed  # nothing was there that the event could have changed
     if lost := _lost(rows, changed, event):
         changed = changed | _withdrawn(rows, changed, lost, event, stamp)
     both = [row for pk in changed for row in (rows.get(pk), changed[pk]) if row is not None]

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+from datetime import datetime
+from json.encoder import encode_basestring
 from operator import itemgetter
 from typing import Any
 
-from mnemolog.processors.folds.memory_rows import stamped
+from mnemolog.processors.folds.memory_rows import change_by, connected
 from mnemolog.processors.folds.port import Stamp
 from mnemolog.schemas import events as ev
 from mnemolog.schemas.analysis import analyze
 from mnemolog.schemas.details import columns_of, dump_detail
 from mnemolog.schemas.events import Event
 from mnemolog.schemas.namespaces import encode_namespace
-from mnemolog.schemas.rows import Row, embed_text, memory_pk, slot_of
+from mnemolog.schemas.rows import MEMORY_FIELDS, Row, embed_text, memory_pk, slot_of
 
 DERIVED = ("timeline", "rank", "rests_on")
 """The columns that only what consolidation made has."""
@@ -32,9 +34,17 @@ _CONTENT = (
     "valid_to",
 )
 
-
-_content_of = itemgetter(*_CONTENT)
+_NO_DETAIL: Row = {"detail": None, **columns_of(None)}
+_BLANK: Row = {**dict.fromkeys(field.name for field in MEMORY_FIELDS), "vector": None}
 _JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+_content_of = itemgetter(*_CONTENT)
+
+_TOLD = sorted({*_CONTENT, "tags", "metadata", "sources"} - {"expires_at"})
+_told_of = itemgetter(*_TOLD)
+_UNDETAILED = ",".join(
+    f'"{name}":{"%s" if name in _TOLD else "null"}' for name in sorted({*_TOLD, *_NO_DETAIL, "expires_at"})
+)
+"""The JSON of a content without detail, with gaps for the values of `_TOLD`."""
 
 
 def new_row(
@@ -52,31 +62,27 @@ def new_row(
     `told` is the event's `content`, where it is at hand. `cause` is the event that history names, if it is
     another one; `derived` gives the columns `DERIVED`.
     """
-    row: Row = {
-        "pk": memory_pk(event.namespace, event.memory_id),
-        "namespace": encode_namespace(event.namespace),
-        "deleted": False,
-        "id": event.memory_id,
-        **(told or content(event)),
-        "agent_id": event.agent_id,
-        "thread_id": event.thread_id,
-        "occurred_at": event.occurred_at,
-        "recorded_at": stamp.recorded_at,
-        "updated_at": event.occurred_at,
-        "touched_at": None,
-        "superseded_by": None,
-        "successor": None,
-        "slot": None if event.key is None else slot_of(event.namespace, event.key),
-        "origin": origin,
-        "history": known["history"] if known else [],
-        "repeats": known["repeats"] if known else [],
-        "embed_error": None,
-        "vector": None,
-        "links": [],
-        "connected": known["connected"] if known else None,
-        **(derived or dict.fromkeys(DERIVED)),
-    }
-    return stamped(indexed(row), cause or event, stamp)
+    row = _BLANK.copy()
+    row.update(told or content(event))
+    row.update(derived or {})
+    row["pk"] = memory_pk(event.namespace, event.memory_id)
+    row["namespace"] = encode_namespace(event.namespace)
+    row["deleted"] = False
+    row["id"] = event.memory_id
+    row["agent_id"] = event.agent_id
+    row["thread_id"] = event.thread_id
+    row["occurred_at"] = row["updated_at"] = event.occurred_at
+    row["recorded_at"] = stamp.recorded_at
+    row["slot"] = None if event.key is None else slot_of(event.namespace, event.key)
+    row["origin"] = origin
+    row["links"] = []
+    row["terms"] = _terms(row)
+    row["repeats"] = known["repeats"] if known else []
+    row["connected"] = known["connected"] if known else None
+    row["connected"] = connected(row)
+    row["history"] = [*(known["history"] if known else ()), change_by(cause or event, stamp)]
+    row["_off"], row["_fill"] = stamp.offset, 0
+    return row
 
 
 def content(event: ev.MemoryRemembered) -> Row:
@@ -85,7 +91,12 @@ def content(event: ev.MemoryRemembered) -> Row:
     found["tags"] = list(event.tags)
     found["metadata"] = canonical(event.metadata)
     found["sources"] = list(event.sources)
-    return found | {"detail": dump_detail(event.detail)} | columns_of(event.detail)
+    if event.detail is None:
+        found.update(_NO_DETAIL)
+    else:
+        found["detail"] = dump_detail(event.detail)
+        found.update(columns_of(event.detail))
+    return found
 
 
 def same_content(known: Row, told: Row) -> bool:
@@ -94,20 +105,44 @@ def same_content(known: Row, told: Row) -> bool:
 
 
 def fingerprint(told: Row) -> str:
-    """Names a `content` as remembered; when it expires does not count, so that a retry matches."""
-    begin, end = (time and time.isoformat() for time in (told["valid_from"], told["valid_to"]))
-    named = {**told, "expires_at": None, "valid_from": begin, "valid_to": end}
-    return hashlib.sha256(canonical(named).encode()).hexdigest()[:32]
+    """Names a `content` as remembered; when it expires does not count, so that a retry matches.
+
+    It is a hash of `told` as JSON. Nearly always most of that is null, so the rest is put in between.
+    """
+    if told["detail"] is None:
+        document = "{" + _UNDETAILED % tuple([_as_json(value) for value in _told_of(told)]) + "}"
+    else:
+        begin, end = (time and time.isoformat() for time in (told["valid_from"], told["valid_to"]))
+        document = canonical({**told, "expires_at": None, "valid_from": begin, "valid_to": end})
+    return hashlib.sha256(document.encode()).hexdigest()[:32]
+
+
+def _as_json(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, str):
+        return encode_basestring(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, datetime):
+        return f'"{value.isoformat()}"'
+    return canonical(value)
 
 
 def canonical(value: Any) -> str:
     """JSON, always the same for equal values."""
-    return "{}" if value == {} else _JSON.encode(value)
+    if not value and isinstance(value, dict | list):  # what nearly all are, told in one step
+        return "{}" if isinstance(value, dict) else "[]"
+    return _JSON.encode(value)
 
 
 def indexed(row: Row) -> Row:
     """`row` with the words that it is found by."""
-    return {**row, "terms": " ".join(analyze(embed_text(row)))}
+    return {**row, "terms": _terms(row)}
+
+
+def _terms(row: Row) -> str:
+    return " ".join(analyze(embed_text(row)))
 
 
 def reindexed(known: Row, row: Row) -> Row:

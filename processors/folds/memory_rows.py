@@ -25,7 +25,13 @@ def repeated(row: Row, event: Event, stamp: Stamp) -> Row:
 
 def stamped(row: Row, event: Event, stamp: Stamp, reason: str | None = None) -> Row:
     """`row` as changed by `event`."""
-    change = {
+    history = [*row["history"], change_by(event, stamp, reason)]
+    return {**row, "connected": connected(row), "history": history, "_off": stamp.offset, "_fill": 0}
+
+
+def change_by(event: Event, stamp: Stamp, reason: str | None = None) -> Row:
+    """What a row's history says of `event`."""
+    return {
         "event_id": event.event_id,
         "type": event.type,
         "occurred_at": event.occurred_at,
@@ -33,11 +39,9 @@ def stamped(row: Row, event: Event, stamp: Stamp, reason: str | None = None) -> 
         "agent_id": event.agent_id,
         "reason": reason,
     }
-    history = [*row["history"], change]
-    return {**row, "connected": _connected(row), "history": history, "_off": stamp.offset, "_fill": 0}
 
 
-def _connected(row: Row) -> bool | None:
+def connected(row: Row) -> bool | None:
     """Whether the row has, or once had, edges in the graph: so that theirs is found to be replaced."""
     has_edges = row["detail"] is not None or bool(row["sources"]) or bool(row["links"])
     return has_edges or row["connected"]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol, TypeAlias
+from types import MappingProxyType
+from typing import NamedTuple, Protocol, TypeAlias
 
 from typing_extensions import TypeIs
 
@@ -14,22 +14,23 @@ from mnemolog.schemas.filters import Node
 from mnemolog.schemas.rows import Row, Rows
 
 
-@dataclass(frozen=True, slots=True)
-class Stamp:
+class Stamp(NamedTuple):
     """Where and when the log recorded an event."""
 
     offset: int
     recorded_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+_NONE: Mapping[str, frozenset[str]] = MappingProxyType({})
+
+
+class Selection(NamedTuple):
     """The rows that an event concerns.
 
     `lookups`: column → values (`pk` among the columns); `scope`: a namespace and a filter over its rows.
     """
 
-    lookups: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    lookups: Mapping[str, frozenset[str]] = _NONE
     scope: tuple[str, Node] | None = None
 
 
