@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from mnemolog.processors.embedding import GivesVectors
 from mnemolog.processors.folds.port import Fold, Selection, Stamp, View, is_projection
+from mnemolog.processors.garbage import no_search_for_cycles
 from mnemolog.processors.working_set import WorkingSet
 from mnemolog.schemas.codec import decode
 from mnemolog.schemas.errors import MnemologError, ViewError
@@ -93,7 +94,7 @@ class ShardWriter:
         """
         if not records:
             return
-        with self._lock:
+        with self._lock, no_search_for_cycles():
             decoded, unreadable = decode_all(records)
             batch = _Batch(
                 records[0].position.offset if since is None else since,

@@ -108,8 +108,9 @@ class WorkingSet:
             if before is not None:
                 for value in _values(before, column):
                     members[value].discard(pk)
-            for value in _values(row, column):
-                members[value].add(pk)
+            if row.get(column) is not None:
+                for value in _values(row, column):
+                    members[value].add(pk)
 
     def _pks(self, column: str, values: AbstractSet[str]) -> Iterable[str]:
         members = self._members(column)

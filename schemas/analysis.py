@@ -40,6 +40,7 @@ DENSE_SCRIPTS = (
 
 _STEMS_KEPT = 32_768
 _ASCII_WORD = re.compile(rf"[a-z0-9]{{1,{MAX_TERM_CHARS}}}")
+_SPACES = {code: " " for code in range(128) if not chr(code).isalnum()}
 _POSSESSIVE = re.compile(r"(?<=\w)'s(?!\w)")
 _CLUSTER = re.compile(r"dm*")
 _TOKEN = re.compile(rf"w[wm]{{0,{MAX_TERM_CHARS - 1}}}|(?:dm*)+|ff?|e")
@@ -84,10 +85,17 @@ def analyze(text: str) -> list[str]:
     Stop words stay: the score's IDF is enough. Equal for canonically equivalent texts (NFC, NFD).
     """
     if text.isascii():
-        terms = [_STEMS[word] for word in _ASCII_WORD.findall(_drop_possessives(text.lower()))]
+        terms = list(map(_STEMS.__getitem__, _ascii_words(_drop_possessives(text.lower()))))
     else:
         terms = list(_unicode_terms(_drop_possessives(_normalize(text))))
     return terms or _last_resort(text)
+
+
+def _ascii_words(text: str) -> list[str]:
+    words = text.translate(_SPACES).split()
+    if len(text) > MAX_TERM_CHARS and max(map(len, words), default=0) > MAX_TERM_CHARS:
+        return _ASCII_WORD.findall(text)
+    return words
 
 
 def _drop_possessives(text: str) -> str:

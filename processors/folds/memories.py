@@ -119,7 +119,7 @@ def _remember(rows: Rows, event: ev.MemoryRemembered, stamp: Stamp) -> dict[str,
 
 def _remembered_row(known: Row | None, event: ev.MemoryRemembered, stamp: Stamp) -> Row:
     told = content(event)
-    origin = fingerprint(told)
+    origin = fingerprint(event, told)
     if known is None or known["deleted"] or _expired(known, stamp):
         return new_row(known, event, stamp, origin, told=told)
     if known["origin"] == origin and event.key is None:
@@ -129,8 +129,9 @@ def _remembered_row(known: Row | None, event: ev.MemoryRemembered, stamp: Stamp)
             return _touched(known, event, stamp)
     if same_content(known, told):
         return _said_again(known, event, stamp)
-    row = {**_activated(known, event), **told, "origin": origin, "updated_at": event.occurred_at}
-    return stamped(reindexed(known, row | dict.fromkeys(DERIVED)), event, stamp)
+    row = {**_activated(known, event), **told, **columns_of(event.detail), **dict.fromkeys(DERIVED)}
+    row |= {"origin": origin, "updated_at": event.occurred_at}
+    return stamped(reindexed(known, row), event, stamp)
 
 
 def _said_again(known: Row, event: ev.MemoryRemembered, stamp: Stamp) -> Row:

@@ -34,15 +34,15 @@ _CONTENT = (
     "valid_to",
 )
 
-_NO_DETAIL: Row = {"detail": None, **columns_of(None)}
 _BLANK: Row = {**dict.fromkeys(field.name for field in MEMORY_FIELDS), "vector": None}
 _JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 _content_of = itemgetter(*_CONTENT)
 
 _TOLD = sorted({*_CONTENT, "tags", "metadata", "sources"} - {"expires_at"})
 _told_of = itemgetter(*_TOLD)
-_UNDETAILED = ",".join(
-    f'"{name}":{"%s" if name in _TOLD else "null"}' for name in sorted({*_TOLD, *_NO_DETAIL, "expires_at"})
+_NULL = {"detail", "expires_at", *columns_of(None)}
+_UNDETAILED = (
+    "{" + ",".join(f'"{name}":{"%s" if name in _TOLD else "null"}' for name in sorted({*_TOLD, *_NULL})) + "}"
 )
 """The JSON of a content without detail, with gaps for the values of `_TOLD`."""
 
@@ -64,6 +64,8 @@ def new_row(
     """
     row = _BLANK.copy()
     row.update(told or content(event))
+    if event.detail is not None:
+        row.update(columns_of(event.detail))
     row.update(derived or {})
     row["pk"] = memory_pk(event.namespace, event.memory_id)
     row["namespace"] = encode_namespace(event.namespace)
@@ -86,16 +88,12 @@ def new_row(
 
 
 def content(event: ev.MemoryRemembered) -> Row:
-    """The columns that say what is remembered."""
+    """The columns that say what is remembered, but for those that follow from the detail."""
     found: Row = dict(zip(_CONTENT, _content_of(vars(event)), strict=True))
     found["tags"] = list(event.tags)
     found["metadata"] = canonical(event.metadata)
     found["sources"] = list(event.sources)
-    if event.detail is None:
-        found.update(_NO_DETAIL)
-    else:
-        found["detail"] = dump_detail(event.detail)
-        found.update(columns_of(event.detail))
+    found["detail"] = dump_detail(event.detail)
     return found
 
 
@@ -104,16 +102,17 @@ def same_content(known: Row, told: Row) -> bool:
     return all(known[name] == value for name, value in told.items() if name != "expires_at")
 
 
-def fingerprint(told: Row) -> str:
-    """Names a `content` as remembered; when it expires does not count, so that a retry matches.
+def fingerprint(event: ev.MemoryRemembered, told: Row) -> str:
+    """Names the `content` of an event; when it expires does not count, so that a retry matches.
 
-    It is a hash of `told` as JSON. Nearly always most of that is null, so the rest is put in between.
+    It is a hash of all that it says as JSON. Nearly always most of that is null, and the rest is put between.
     """
-    if told["detail"] is None:
-        document = "{" + _UNDETAILED % tuple([_as_json(value) for value in _told_of(told)]) + "}"
+    if event.detail is None:
+        document = _UNDETAILED % tuple([_as_json(value) for value in _told_of(told)])
     else:
         begin, end = (time and time.isoformat() for time in (told["valid_from"], told["valid_to"]))
-        document = canonical({**told, "expires_at": None, "valid_from": begin, "valid_to": end})
+        named = {**told, "expires_at": None, "valid_from": begin, "valid_to": end}
+        document = canonical(named | columns_of(event.detail))
     return hashlib.sha256(document.encode()).hexdigest()[:32]
 
 

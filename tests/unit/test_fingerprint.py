@@ -13,6 +13,7 @@ from support.folding import START, remember
 from support.properties import examples
 
 from mnemolog.processors.folds.memory_content import content, fingerprint
+from mnemolog.schemas.details import columns_of
 from mnemolog.schemas.rows import Row
 
 LABELS = st.text(min_size=1, max_size=8).filter(lambda value: value.isprintable() and value.strip() != "")
@@ -50,5 +51,7 @@ def as_json(told: Row) -> str:
 @examples(80)
 @given(text=TEXTS, fields=st.fixed_dictionaries({}, optional=FIELDS))
 def test_a_fingerprint_is_the_hash_of_the_content_as_json(text: str, fields: dict[str, Any]) -> None:
-    told = content(remember("a", text, **fields))
-    assert fingerprint(told) == hashlib.sha256(as_json(told).encode()).hexdigest()[:32]
+    event = remember("a", text, **fields)
+    told = content(event)
+    whole = as_json(told | columns_of(event.detail))
+    assert fingerprint(event, told) == hashlib.sha256(whole.encode()).hexdigest()[:32]

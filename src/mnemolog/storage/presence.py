@@ -75,7 +75,10 @@ class _Values:
         self._filters = [_Filter(_FIRST_CAPACITY)]
 
     def add(self, values: Iterable[object]) -> None:
-        hashes = _hash(one for value in values for one in (value if isinstance(value, list) else (value,)))
+        given = [value for value in values if value is not None]
+        if any(isinstance(value, list) for value in given):
+            given = [one for value in given for one in (value if isinstance(value, list) else (value,))]
+        hashes = _hash(given)
         last = self._filters[-1]
         if last.count + len(hashes) > last.capacity and last.count:
             last = _Filter(max(last.capacity * _GROWTH, len(hashes)))
@@ -117,6 +120,6 @@ class _Filter:
         return (at >> np.uint64(3)).astype(np.intp), bits
 
 
-def _hash(values: Iterable[object]) -> _Hashes:
-    """64 bits each, the same within this process alone; None has none."""
-    return np.fromiter((hash(one) for one in values if one is not None), dtype=np.int64).view(np.uint64)
+def _hash(values: Sequence[object]) -> _Hashes:
+    """64 bits each, the same within this process alone."""
+    return np.fromiter(map(hash, values), np.int64, len(values)).view(np.uint64)

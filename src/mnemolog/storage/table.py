@@ -170,7 +170,7 @@ class LanceTable:
 
     def lookup(self, column: str, values: Collection[str]) -> list[Row]:
         """The rows whose `column` is, or if it is a list holds, one of `values`, tombstones included."""
-        wanted = self._possible(column, sorted(values))
+        wanted = sorted(self._possible(column, list(values)))
         found: dict[str, Row] = {}
         likely = self._presence is not None and self._presence.knows(column)
         among = has_any if pa.types.is_list(self._schema.field(column).type) else is_in
