@@ -88,9 +88,6 @@ class ViewTable(Protocol):
     def select(self, namespace: str, node: Node = ...) -> list[Row]:
         """The live rows of a namespace (encoded) that the filter selects."""
 
-    def since(self, offset: int) -> list[Row]:
-        """The rows that were last changed at `offset` or later, tombstones included."""
-
     def scan(self) -> Iterator[Row]:
         """Every row of the view, tombstones included, in no order."""
 

@@ -50,14 +50,6 @@ def test_rows_and_offset_are_committed_together(table: ViewTable) -> None:
     assert snapshot(table.scan()) == snapshot([row("a", 3), row("b", 4)])
 
 
-def test_rows_changed_since_an_offset_are_found_with_tombstones(table: ViewTable) -> None:
-    rows = [row("a", 3), row("b", 4), row("c", 5, deleted=True, vector=vector(1))]
-    table.commit(rows, 7)
-    for offset, keys in [(0, ["a", "b", "c"]), (4, ["b", "c"]), (5, ["c"]), (6, []), (8, [])]:
-        assert pks(table.since(offset)) == keys
-    assert snapshot(table.since(3)) == snapshot(rows)
-
-
 def test_a_batch_that_changed_nothing_still_counts(table: ViewTable) -> None:
     table.commit([], 41)
     assert table.applied() == 42

@@ -35,7 +35,8 @@ def register(app: typer.Typer) -> None:
 def init(
     target: Target,
     partitions: Annotated[
-        int | None, typer.Option(min=1, show_default="4 on Kafka, 1 embedded", help="Changed by repartition alone.")
+        int | None,
+        typer.Option(min=1, show_default="4 on Kafka, 1 embedded", help="See repartition."),
     ] = None,
     replication: Annotated[int, typer.Option(min=1, help="Copies of each topic; Kafka only.")] = 1,
 ) -> int:

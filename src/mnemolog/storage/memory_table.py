@@ -30,10 +30,6 @@ class MemoryTable:
         live = (row for row in self._rows.values() if row["namespace"] == namespace and not row["deleted"])
         return [dict(row) for row in live if matches(node, row)]
 
-    def since(self, offset: int) -> list[Row]:
-        """The rows that were last changed at `offset` or later, tombstones included."""
-        return [dict(row) for row in self._rows.values() if row["_off"] >= offset]
-
     def scan(self) -> Iterator[Row]:
         """Every row, tombstones included."""
         return (dict(row) for row in list(self._rows.values()))

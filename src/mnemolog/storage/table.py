@@ -21,7 +21,7 @@ from mnemolog.storage.arrow import from_arrow, to_arrow
 from mnemolog.storage.engine import lancedb
 from mnemolog.storage.looks import looked
 from mnemolog.storage.presence import Presence
-from mnemolog.storage.reads import read, stream
+from mnemolog.storage.reads import read, reading, stream
 from mnemolog.storage.sql import has_any, is_in, literal, to_sql
 from mnemolog.storage.upkeep import Upkeep, pinned
 
@@ -146,10 +146,8 @@ class LanceTable:
             return None
 
     def _version(self) -> int:
-        try:
+        with reading():
             return int(self._table.version)
-        except (OSError, RuntimeError, ValueError) as error:
-            raise ViewError(f"the view could not be read: {error}") from error
 
     def _folder_stamp(self) -> int | None:
         try:
@@ -210,19 +208,12 @@ class LanceTable:
         rows = from_arrow(self.where(f"namespace = {literal(namespace)} AND NOT deleted AND {sql}"))
         return rows if exact else [row for row in rows if matches(node, row)]
 
-    def since(self, offset: int) -> list[Row]:
-        """The rows that were last changed at `offset` or later, tombstones included."""
-        return from_arrow(self.where(f"_off >= {int(offset)} AND namespace <> {literal(META_NAMESPACE)}"))
-
     def scan(self) -> Iterator[Row]:
         """Every row of the view, tombstones included, in no order; a few thousand at once are in memory."""
         condition = f"namespace <> {literal(META_NAMESPACE)}"
-        try:
-            with pinned(self._open()) as table:
-                for batch in table.search().where(condition).to_batches(_CHUNK):
-                    yield from from_arrow(pa.Table.from_batches([batch]))
-        except (OSError, RuntimeError, ValueError) as error:
-            raise ViewError(f"the view could not be read: {error}") from error
+        with reading(), pinned(self._open()) as table:
+            for batch in table.search().where(condition).to_batches(_CHUNK):
+                yield from from_arrow(pa.Table.from_batches([batch]))
 
     def pending(self, limit: int, skip: int = 0) -> list[Row]:
         """Up to `limit` live rows that still lack their vector, after the first `skip` of them."""
@@ -242,12 +233,9 @@ class LanceTable:
         if count <= size:
             yield self.where(condition, names)
             return
-        try:
-            with pinned(self._open()) as table:
-                for batch in table.search().where(condition).select(names).to_batches(size):
-                    yield pa.Table.from_batches([batch])
-        except (OSError, RuntimeError, ValueError) as error:
-            raise ViewError(f"the view could not be read: {error}") from error
+        with reading(), pinned(self._open()) as table:
+            for batch in table.search().where(condition).select(names).to_batches(size):
+                yield pa.Table.from_batches([batch])
 
     def commit(self, rows: Sequence[Row], offset: int) -> None:
         """Write `rows` and the fact that all up to `offset` is applied, in one commit.
