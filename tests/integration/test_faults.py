@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 
@@ -159,24 +160,28 @@ def test_a_worker_whose_disk_is_full_waits_until_there_is_room(
 def test_what_one_handle_writes_another_recalls_by_its_token_over_rebalances(
     kafka: str, tmp_path: Path, topic_prefix: str
 ) -> None:
-    """One worker, two, one that died: each of many writes is seen, whoever applies it."""
+    """Two workers, then one that died: each of a thousand writes is seen, whoever applies it."""
     views, group = tmp_path / "views", topic_prefix
     with (
         mnemolog.connect(kafka, views, (topic_prefix,), embedder=MODEL) as writing,
         mnemolog.connect(kafka, views, (topic_prefix,), embedder=MODEL, wait_seconds=60) as reading,
         WorkerProcess(kafka, views, group, MODEL) as first,
         WorkerProcess(kafka, views, group, MODEL) as second,
+        ThreadPoolExecutor(8) as threads,
     ):
         for worker in (first, second):
             worker.wait_for("owns ")
-        for number in range(60):
-            if number == 30:
+
+        def is_seen(number: int) -> bool:
+            if number == 500:
                 first.kill()
             who = (topic_prefix, f"user{number % 7}")
             receipt = writing.at(who).remember(f"fact number {number}", id=f"f{number}")
-            hits = reading.at(who).recall(f"fact number {number}", k=3, after=receipt.position)
-            assert f"f{number}" in hits.ids, number
+            return f"f{number}" in reading.at(who).recall(f"number {number}", after=receipt.position).ids
+
+        unseen = [number for number, seen in enumerate(threads.map(is_seen, range(1_000))) if not seen]
         wait_until(lambda: second.said.count("owns mnemolog") >= 2, "the takeover")
+    assert unseen == []
 
 
 def test_random_kills_under_load_leave_a_clean_fold_and_nothing_out() -> None:
