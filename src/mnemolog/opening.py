@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,7 @@ from mnemolog.schemas.positions import Position
 from mnemolog.served import Tracking, check_tracking
 from mnemolog.session import DEFAULT_WAIT_SECONDS, LogSession
 from mnemolog.storage.layout import Views
+from mnemolog.watching import Watch
 
 if TYPE_CHECKING:
     from mnemolog.schemas.ports import Clock, Embedder, Log
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 DEFAULT_NAMESPACE = "default"
 LOG_FILE = "log.sqlite"
 VIEWS_FOLDER = "views"
-_POLL_SECONDS = 0.01
 
 
 def open(  # noqa: A001 the public name
@@ -139,7 +139,7 @@ def connect(
     log = KafkaLog(kafka)
     reader = ViewReader(Views(views), cache_bytes)
     queries = Queries(reader, commands.namespace, model, clock, new_id, weights)
-    past, waiter = PastViews(log, reader, model, clock), _polling(reader)
+    past, waiter = PastViews(log, reader, model, clock), Watch(reader.applied).wait
     session = LogSession(log, waiter, wait_seconds, log.close, commands.namespace, track, redactor, past)
     return Memory(session, queries, commands)
 
@@ -156,17 +156,3 @@ def _cached(spec: EmbedderSpec) -> Embedder | None:
     """The embedder, asked once for each text among those in use; queries and rows share what it knows."""
     model = resolve(spec)
     return None if model is None else CachedEmbedder(model)
-
-
-def _polling(reader: ViewReader) -> Callable[[Position, float], bool]:
-    """Waits for a position by looking at the views, a hundred times a second."""
-
-    def wait(at: Position, timeout: float) -> bool:
-        deadline = time.monotonic() + timeout
-        while reader.applied(at.topic, at.partition) <= at.offset:
-            if time.monotonic() >= deadline:
-                return False
-            time.sleep(_POLL_SECONDS)
-        return True
-
-    return wait
