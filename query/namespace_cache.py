@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mnemolog.query.masks import Encoded, mask_of
@@ -16,7 +17,7 @@ from mnemolog.query.scoring.shapes import SHAPE_FLAGS, shapes_of
 from mnemolog.query.vectors import Vectors
 from mnemolog.schemas.filters import Node
 from mnemolog.schemas.rows import Row, memories_schema
-from mnemolog.storage.arrow import vector_matrix
+from mnemolog.storage.arrow import KEPT, vector_matrix
 
 _HOT_TIMES = ("occurred_at", "touched_at", "expires_at")
 _NOT_KEPT = (
@@ -116,7 +117,7 @@ class NamespaceCache:
     def _take(self, table: pa.Table) -> None:
         for pk in table.column("pk").to_pylist() if self.slot_of else ():
             self._drop(pk)
-        self._append(_by_offset(table.filter(_live(table))))
+        self._append(_by_offset(pc.filter(table, _live(table), memory_pool=KEPT)))
         if self._rows.many:
             self._rows.consolidate(np.flatnonzero(self.alive[: self.size]))
 
@@ -264,7 +265,11 @@ def _live(table: pa.Table) -> pa.Array:
 
 def _by_offset(table: pa.Table) -> pa.Table:
     offsets = table.column("_off").to_numpy()
-    return table if _ascends(offsets) else table.take(pa.array(np.argsort(offsets, kind="stable")))
+    return (
+        table
+        if _ascends(offsets)
+        else pc.take(table, pa.array(np.argsort(offsets, kind="stable")), memory_pool=KEPT)
+    )
 
 
 def _ascends(values: NDArray[np.int64], *, strictly: bool = False) -> bool:

@@ -12,10 +12,12 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mnemolog.query.masks import Encoded, encode_column, encode_path
 from mnemolog.schemas.rows import Row
+from mnemolog.storage.arrow import KEPT
 
 Slots: TypeAlias = NDArray[np.int64]
 
@@ -43,7 +45,7 @@ class RowStore:
         self._place[start:end, 0], self._place[start:end, 1] = len(self._chunks), np.arange(table.num_rows)
         self._schema = table.schema
         empty = [name for name in table.column_names if table.column(name).null_count == table.num_rows]
-        self._chunks.append(table.drop_columns(empty).combine_chunks())
+        self._chunks.append(table.drop_columns(empty).combine_chunks(KEPT))
 
     @property
     def many(self) -> bool:
@@ -55,7 +57,10 @@ class RowStore:
         places = pa.array(self.places(slots))
         names = {name for chunk in self._chunks for name in chunk.column_names}
         fields = [field for field in self._schema if field.name in names]
-        columns = [self._whole(field.name).take(places).combine_chunks() for field in fields]
+        columns = [
+            pc.take(self._whole(field.name), places, memory_pool=KEPT).combine_chunks(KEPT)
+            for field in fields
+        ]
         self._chunks = [pa.Table.from_arrays(columns, schema=pa.schema(fields))]
         self._cells.clear()
         self._place[slots, 0], self._place[slots, 1] = 0, np.arange(len(slots))

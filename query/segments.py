@@ -11,6 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from mnemolog.storage.arrow import KEPT
+
 
 @dataclass(frozen=True, slots=True)
 class Segment:
@@ -70,7 +72,7 @@ def _sorted_words(encoded: pa.DictionaryArray) -> tuple[NDArray[np.int64], pa.Ar
     order = pc.sort_indices(encoded.dictionary)
     place = np.empty(len(order), dtype=np.int64)
     place[order.to_numpy()] = np.arange(len(order))
-    return place[encoded.indices.to_numpy()], encoded.dictionary.take(order)
+    return place[encoded.indices.to_numpy()], pc.take(encoded.dictionary, order, memory_pool=KEPT)
 
 
 def merged(first: Segment, second: Segment) -> Segment:

@@ -14,6 +14,10 @@ from mnemolog.schemas.rows import Row
 _PART = 1_000
 """Rows turned at once: so many that their columns are found in the processor's caches."""
 
+KEPT = pa.system_memory_pool()
+"""For what stays: Arrow's own pool gives back no page on which anything stands, and passes through much that
+does not stay."""
+
 
 def to_arrow(rows: Sequence[Row], schema: pa.Schema) -> pa.Table:
     """A table of `rows` in the columns of `schema`; a column that a row lacks is null."""
