@@ -80,7 +80,7 @@ class FactQueries:
 
     def rows(self, ids: Collection[str]) -> dict[str, Row]:
         """Memory → its row, tombstones included."""
-        return {row["id"]: row for row, _ in self._reader.rows(self._namespace, ids)}
+        return {row["id"]: row for row in self._reader.rows(self._namespace, ids)}
 
     def progress(self) -> dict[str, Any] | None:
         """How far continuous consolidation has come; None where it never ran."""

@@ -233,15 +233,13 @@ class Queries:
     def history(self, memory_id: str) -> list[Change]:
         """The events that changed a memory, oldest first; empty for an unknown one."""
         check_string("id", memory_id)
-        for row, _ in self._reader.rows(self._namespace, [memory_id]):
+        for row in self._reader.rows(self._namespace, [memory_id]):
             return [to_change(change) for change in row["history"]]
         return []
 
     def forgotten(self, ids: Collection[str]) -> set[str]:
         """Those of the memories `ids` that are forgotten, or were never there."""
-        return set(ids) - {
-            row["id"] for row, _ in self._reader.rows(self._namespace, ids) if not row["deleted"]
-        }
+        return set(ids) - {row["id"] for row in self._reader.rows(self._namespace, ids) if not row["deleted"]}
 
     def stats(self) -> dict[str, Any]:
         """Counts of the namespace and what its views were built with."""

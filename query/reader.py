@@ -139,17 +139,16 @@ class ViewReader:
         except ViewMissingError:
             return 0
 
-    def rows(self, namespace: Namespace, ids: Collection[str]) -> list[tuple[Row, Row | None]]:
-        """The rows of memories, tombstones included, each with its usage; unknown ids are left out."""
-        pks = {memory_pk(namespace, memory_id) for memory_id in ids}
+    def rows(self, namespace: Namespace, ids: Collection[str]) -> list[Row]:
+        """The rows of memories, tombstones included; unknown ids are left out."""
+        return self._lookup("memories", namespace, ids)
+
+    def _lookup(self, name: str, namespace: Namespace, ids: Collection[str]) -> list[Row]:
         try:
-            manifest = self.manifest()
-            partition = _partition(manifest, namespace)
-            found = self._table(manifest, "memories", partition).lookup("pk", pks)
-            usage = {row["pk"]: row for row in self._table(manifest, "usage", partition).lookup("pk", pks)}
+            table = self.shard_table(name, namespace)[1]
         except ViewMissingError:
             return []
-        return [(row, usage.get(row["pk"])) for row in found]
+        return table.lookup("pk", {memory_pk(namespace, memory_id) for memory_id in ids})
 
     def live_row(self, namespace: Namespace, memory_id: str) -> tuple[Row, Row | None] | None:
         """The row of a memory with its usage; None if there is none.
@@ -169,7 +168,9 @@ class ViewReader:
         except ViewMissingError:
             return None
         found = self.rows(namespace, [memory_id])
-        return found[0] if found and not found[0][0]["deleted"] else None
+        if not found or found[0]["deleted"]:
+            return None
+        return found[0], next(iter(self._lookup("usage", namespace, [memory_id])), None)
 
     def evictions(self, namespace: Namespace) -> dict[str, int]:
         """Rule → how many memories of a namespace it let go."""

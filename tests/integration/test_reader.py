@@ -158,7 +158,7 @@ def test_a_flip_to_views_that_lag_is_followed_once_they_have_what_was_seen(place
     assert reader.manifest() == old
     assert read(reader) == before
     assert reader.applied(MEMORIES, partition) == 1
-    assert [row["id"] for row, _ in reader.rows(ALICE, ["m"])] == ["m"]
+    assert [row["id"] for row in reader.rows(ALICE, ["m"])] == ["m"]
     place.runner.catch_up()
     assert reader.manifest() == lagging
     assert read(reader) == before
