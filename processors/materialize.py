@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from mnemolog.processors.embedding import GivesVectors
 from mnemolog.processors.folds.port import Fold, Selection, Stamp, View, is_projection
 from mnemolog.processors.garbage import no_search_for_cycles
+from mnemolog.processors.kept_rows import KeptRows
 from mnemolog.processors.working_set import WorkingSet
 from mnemolog.schemas.codec import decode
 from mnemolog.schemas.errors import MnemologError, ViewError
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from mnemolog.schemas.ports import ViewTable
 
 FILL_BATCH = 256
+KEPT_ROWS = 2_000
+"""Rows that a writer keeps of each table: about four kilobytes each, and their vectors."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -54,7 +57,8 @@ class ShardWriter:
 
     `views` pairs each fold, and each projection, with its table. `on_rejected` keeps what can't be applied.
     `lock` is held while tables are written; give one that other processes see where they may write too.
-    `lacks_vectors` says whether rows may be waiting for `fill_pending`.
+    `lacks_vectors` says whether rows may be waiting for `fill_pending`. Up to `keeps` rows of each table stay
+    in memory from one batch to the next.
     """
 
     def __init__(
@@ -63,6 +67,7 @@ class ShardWriter:
         embedder: GivesVectors | None,
         on_rejected: OnRejected,
         lock: AbstractContextManager[object] | None = None,
+        keeps: int = KEPT_ROWS,
     ) -> None:
         self._folds = [(view, table) for view, table in views if not is_projection(view)]
         self._projections = [(view, table) for view, table in views if is_projection(view)]
@@ -71,6 +76,7 @@ class ShardWriter:
         self._lock = lock or threading.Lock()
         self._alone = lock is not None
         self._passed_over = 0
+        self._kept = {fold.name: KeptRows(keeps) for fold, _ in self._folds}
         self.lacks_vectors = embedder is not None
 
     @property
@@ -110,23 +116,27 @@ class ShardWriter:
     def _apply(self, fold: Fold, table: ViewTable, batch: _Batch) -> bool:
         """Apply what is not applied yet.
 
-        False if another writer moved the view meanwhile: what was read of it may be of two states, so it has
-        to be done again.
+        False if the view was written meanwhile: what was read of it may be of two states, so it has to be
+        done again.
         """
+        kept, revision = self._kept[fold.name], table.revision()
+        kept.at(revision)
         start = table.applied()
         if start > batch.through:
             return True
         _check_no_gap(fold, start, batch.first)
         fresh = [pair for pair in batch.decoded if pair[0].position.offset >= start]
-        changed, failed = fold_batch(fold, table, fresh)
+        changed, failed = fold_batch(fold, table, fresh, kept)
         rows = self._embedded(changed)
-        if table.applied() != start:
+        if table.revision() != revision:
             return False
         rejected = [*(bad for bad in batch.unreadable if bad.record.position.offset >= start), *failed]
         if rejected:
             self._on_rejected(rejected)
         self._project(fold, rows, batch.through)
         table.commit(rows, batch.through)
+        if (written := table.revision()) == revision + 1:
+            kept.keep(rows, written)
         if self._embedder is not None and any(lacks_vector(row) for row in rows):
             self.lacks_vectors = True
         return True
@@ -149,6 +159,11 @@ class ShardWriter:
         lacking = [row for row in rows if lacks_vector(row)]
         done = {row["pk"]: row for row in self._embedder.embed(lacking)}
         return [done.get(row["pk"], row) for row in rows]
+
+    def let_go(self) -> None:
+        """Keep no rows until the next batch."""
+        for kept in self._kept.values():
+            kept.clear()
 
     def tend(self, now: float) -> None:
         """Do a short step of each table's upkeep that is due at `now`, in seconds of a clock.
@@ -212,9 +227,14 @@ def decode_all(records: Iterable[StoredRecord]) -> tuple[list[Decoded], list[Rej
     return decoded, rejected
 
 
-def fold_batch(fold: Fold, table: ViewTable, decoded: Sequence[Decoded]) -> tuple[list[Row], list[Rejected]]:
-    """The rows that a batch changes, in their last state, and the records that the fold could not apply."""
-    working = WorkingSet(table)
+def fold_batch(
+    fold: Fold, table: ViewTable, decoded: Sequence[Decoded], kept: KeptRows | None = None
+) -> tuple[list[Row], list[Rejected]]:
+    """The rows that a batch changes, in their last state, and the records that the fold could not apply.
+
+    What is in `kept` is not looked up in the table.
+    """
+    working = WorkingSet(table, kept)
     rejected: list[Rejected] = []
     selections = [_first_selection(fold, event) for _, event in decoded]
     firsts = zip(decoded, selections, strict=True)

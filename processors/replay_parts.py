@@ -24,7 +24,8 @@ from mnemolog.storage.table import LanceTable
 if TYPE_CHECKING:
     from mnemolog.schemas.ports import Embedder, Log
 
-BATCH = 10_000
+BATCH = 15_000
+KEPT_ROWS = 15_000
 _LOOK_SECONDS = 0.5
 
 OnProgress = Callable[[int, int], None]
@@ -69,7 +70,7 @@ class PartFold:
         self._partition = partition
         self._rejected = 0
         tables = open_tables(views, manifest, partition, {topic})
-        self._writer = ShardWriter(tables, vectors, self._count)
+        self._writer = ShardWriter(tables, vectors, self._count, keeps=KEPT_ROWS)
 
     def _count(self, rejected: Sequence[Rejected]) -> None:
         self._rejected += len(rejected)
@@ -86,6 +87,7 @@ class PartFold:
                 break
             on_batch(after - offset)
             applied, offset = applied + count, after
+        self._writer.let_go()
         return Done(applied, self._rejected)
 
     def _step(self, log: Log, offset: int, limit: int) -> tuple[int, int]:

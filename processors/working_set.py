@@ -8,6 +8,7 @@ from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
 from mnemolog.processors.folds.port import Fold, Selection
+from mnemolog.processors.kept_rows import KeptRows
 from mnemolog.schemas.events import Event
 from mnemolog.schemas.filters import Node
 from mnemolog.schemas.matching import matches
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
 class WorkingSet:
     """Answers `Selection`s as of the event at hand: the view below, the batch's own changes on top."""
 
-    def __init__(self, table: ViewTable) -> None:
+    def __init__(self, table: ViewTable, kept: KeptRows | None = None) -> None:
         self._table = table
+        self._kept = kept
         self._rows: dict[str, Row] = {}
         self._index: dict[str, dict[str, set[str]]] = {}
         self._asked: dict[str, set[str]] = defaultdict(set)
@@ -85,8 +87,15 @@ class WorkingSet:
         unknown = values - self._asked[column]
         if unknown:
             self._asked[column] |= unknown
-            self._load(self._table.lookup(column, unknown))
+            self._load(self._looked_up(column, unknown))
         return bool(unknown)
+
+    def _looked_up(self, column: str, values: AbstractSet[str]) -> list[Row]:
+        if self._kept is None or column != "pk":
+            return self._table.lookup(column, values)
+        kept = self._kept.among(values)
+        left = values - {row["pk"] for row in kept} if kept else values
+        return [*kept, *self._table.lookup(column, left)] if left else kept
 
     def _in_scope(self, namespace: str, node: Node) -> dict[str, Row]:
         self._load(self._table.select(namespace, node))

@@ -40,7 +40,7 @@ DENSE_SCRIPTS = (
 
 _STEMS_KEPT = 32_768
 _ASCII_WORD = re.compile(rf"[a-z0-9]{{1,{MAX_TERM_CHARS}}}")
-_SPACES = {code: " " for code in range(128) if not chr(code).isalnum()}
+_SPACED = bytes(code if chr(code).isalnum() else ord(" ") for code in range(128)) + bytes(128)
 _POSSESSIVE = re.compile(r"(?<=\w)'s(?!\w)")
 _CLUSTER = re.compile(r"dm*")
 _TOKEN = re.compile(rf"w[wm]{{0,{MAX_TERM_CHARS - 1}}}|(?:dm*)+|ff?|e")
@@ -92,7 +92,7 @@ def analyze(text: str) -> list[str]:
 
 
 def _ascii_words(text: str) -> list[str]:
-    words = text.translate(_SPACES).split()
+    words = text.encode().translate(_SPACED).decode().split()
     if len(text) > MAX_TERM_CHARS and max(map(len, words), default=0) > MAX_TERM_CHARS:
         return _ASCII_WORD.findall(text)
     return words
@@ -147,6 +147,8 @@ class _Stems(dict[str, str]):
     """Word → its stem, found once for the words in use: a function that remembers takes thrice as long."""
 
     def __missing__(self, word: str) -> str:
+        if word.isdigit():
+            return word  # there are too many to keep
         if len(self) >= _STEMS_KEPT:
             self.clear()
         self[word] = stem = _stem(word)

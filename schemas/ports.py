@@ -82,6 +82,9 @@ class ViewTable(Protocol):
     def applied(self) -> int:
         """The next offset to apply: all before it are in the rows; 0 for an empty view."""
 
+    def revision(self) -> int:
+        """Counts the commits, whoever makes them: while it stays, so do the rows."""
+
     def lookup(self, column: str, values: Collection[str]) -> list[Row]:
         """The rows whose `column` is, or if it is a list holds, one of `values`, tombstones included."""
 

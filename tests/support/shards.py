@@ -91,6 +91,11 @@ class CrashingTable(MemoryTable):
         self._touch()
         return super().applied()
 
+    def revision(self) -> int:
+        """See `MemoryTable.revision`."""
+        self._touch()
+        return super().revision()
+
     def lookup(self, column: str, values: Collection[str]) -> list[Row]:
         """See `MemoryTable.lookup`."""
         self._touch()

@@ -16,10 +16,15 @@ class MemoryTable:
         self._rows: dict[str, Row] = {}
         self._applied = 0
         self._fills = 0
+        self._revision = 0
 
     def applied(self) -> int:
         """The next offset to apply."""
         return self._applied
+
+    def revision(self) -> int:
+        """How many commits there were."""
+        return self._revision
 
     def lookup(self, column: str, values: Collection[str]) -> list[Row]:
         """The rows whose `column` is one of `values`, tombstones included."""
@@ -60,6 +65,7 @@ class MemoryTable:
         return False
 
     def _write(self, rows: Sequence[Row]) -> None:
+        self._revision += 1
         for row in rows:
             known = self._rows.get(row["pk"])
             if known is None or (row["_off"], row["_fill"]) > (known["_off"], known["_fill"]):

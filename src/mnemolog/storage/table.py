@@ -27,6 +27,7 @@ from mnemolog.storage.upkeep import Upkeep, pinned
 
 _NEWER = "source._off > target._off OR (source._off = target._off AND source._fill > target._fill)"
 _CHUNK = 1_000
+_ASKED = 5_000
 _COARSEST_STAMP_NS = 100_000_000
 _INDEX_CACHE_BYTES = 64 * 2**20
 _METADATA_CACHE_BYTES = 8 * 2**20
@@ -137,7 +138,7 @@ class LanceTable:
         files = None if stamp is None else self._files()  # before the version: one that comes between is seen
         if known is not None and files is not None and files == known.files:
             return TableState(known.version, stamp, settled, files)
-        return TableState(self._version(), stamp, settled, files)
+        return TableState(self.revision(), stamp, settled, files)
 
     def _files(self) -> int | None:
         try:
@@ -145,7 +146,8 @@ class LanceTable:
         except OSError:
             return None
 
-    def _version(self) -> int:
+    def revision(self) -> int:
+        """See `ViewTable.revision`."""
         with reading():
             return int(self._table.version)
 
@@ -157,7 +159,7 @@ class LanceTable:
 
     def applied(self) -> int:
         """The next offset to apply: all before it are in the rows."""
-        version = self._version()
+        version = self.revision()
         if self._applied is None or self._applied[0] != version:
             self._applied = (version, int(self._meta(self._applied_pk).get("_off", -1)) + 1)
         return self._applied[1]
@@ -172,8 +174,8 @@ class LanceTable:
         found: dict[str, Row] = {}
         likely = self._presence is not None and self._presence.knows(column)
         among = has_any if pa.types.is_list(self._schema.field(column).type) else is_in
-        for start in range(0, len(wanted), _CHUNK):
-            condition = among(column, wanted[start : start + _CHUNK])
+        for start in range(0, len(wanted), _ASKED):
+            condition = among(column, wanted[start : start + _ASKED])
             if likely or self.holds(condition):
                 found |= {row["pk"]: row for row in from_arrow(self.where(condition))}
         return list(found.values())
