@@ -6,7 +6,7 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -76,11 +76,21 @@ def make(namespace: Namespace = ALICE) -> Commands:
     return Commands(namespace)
 
 
-@examples(8)
-@given(steps=histories(40), data=st.data())
-def test_a_reader_that_stayed_sees_what_a_new_one_sees(steps: list[Step], data: st.DataObject) -> None:
+@contextmanager
+def many_namespaces(number: int) -> Iterator[None]:
+    """So many are enough for one question about a table to answer for all."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("mnemolog.query.reader._MANY", number)
+        yield
+
+
+@examples(12)
+@given(many=st.sampled_from([1, 2, 8]), steps=histories(40), data=st.data())
+def test_a_reader_that_stayed_sees_what_a_new_one_sees(
+    many: int, steps: list[Step], data: st.DataObject
+) -> None:
     """Over every batch, and over a flip to a generation that was built anew."""
-    with a_place() as place:
+    with many_namespaces(many), a_place() as place:
         reader = ViewReader(place.views)
         place.runner.catch_up()
         records = to_records(steps)
@@ -174,7 +184,13 @@ def test_the_views_before_a_flip_may_go(place: Place) -> None:
     assert reader.manifest().generation != old
 
 
-def test_vectors_that_come_late_are_seen(place: Place) -> None:
+@pytest.mark.parametrize("many", [1, 8])
+def test_vectors_that_come_late_are_seen(place: Place, many: int) -> None:
+    with many_namespaces(many):
+        _see_vectors_that_come_late(place)
+
+
+def _see_vectors_that_come_late(place: Place) -> None:
     place.write(make().remember("text", id="m"))
     before = read(ViewReader(place.views))
     table = place.views.shard(place.views.current().generation, 0).open_table("memories")
@@ -182,6 +198,8 @@ def test_vectors_that_come_late_are_seen(place: Place) -> None:
     reader = ViewReader(place.views)
     (without,) = read(reader).values()
     assert not without["flags"][0]
+    place.write(make(("acme", "other")).remember("that all see", id="m"))
+    assert list(read(reader).values()) == [without]
     assert place.runner._writer(0).fill_pending() == (1, 0)
     assert read(reader) == read(ViewReader(place.views)) == before
 
@@ -203,6 +221,33 @@ def test_more_namespaces_than_fit_are_read_all_the_same(place: Place) -> None:
             (found,) = read(reader, name).values()
             assert found["row"]["text"] == f"of {name}"
     assert len(reader._entries) == 1
+
+
+def noted(names: list[str], method: Callable[..., Any]) -> Callable[..., Any]:
+    """The same method, with its name put down at each call."""
+
+    def call(*given: Any) -> Any:
+        names.append(method.__name__)
+        return method(*given)
+
+    return call
+
+
+def test_one_question_about_a_table_answers_for_all_namespaces(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [("acme", str(number)) for number in range(12)]
+    place.write(*(make(name).remember(f"of {name}", id="m") for name in names))
+    reader, asked = ViewReader(place.views), list[str]()
+    for method in (LanceTable.where, LanceTable.count):
+        monkeypatch.setattr(LanceTable, method.__name__, noted(asked, method))
+    for round_ in range(4):
+        place.write(make(names[round_]).remember("new", id=f"n{round_}"))
+        del asked[:]
+        found = {name: {one["row"]["text"] for one in read(reader, name).values()} for name in names}
+        for at, name in enumerate(names):
+            assert found[name] == {f"of {name}", *(["new"] if at <= round_ else [])}
+    assert len(asked) < len(names) / 2
 
 
 def test_a_namespace_is_read_whole_while_it_changes(place: Place) -> None:

@@ -164,6 +164,14 @@ class LanceTable:
             self._applied = (version, int(self._meta(self._applied_pk).get("_off", -1)) + 1)
         return self._applied[1]
 
+    def reached(self) -> tuple[int, int, int] | None:
+        """The newest version, the next offset to apply and the last fill in it; None if it was replaced while
+        it was read."""
+        version = self._version()
+        reached = int(self._meta(self._applied_pk).get("_off", -1)) + 1
+        fill = int(self._meta(self._filled_pk).get("_fill", 0))
+        return (version, reached, fill) if self._version() == version else None
+
     def _meta(self, pk: str) -> Row:
         found = self.where(is_in("pk", [pk]), ["_off", "_fill"])
         return found.to_pylist()[0] if found.num_rows else {}
