@@ -167,10 +167,10 @@ class LanceTable:
     def reached(self) -> tuple[int, int, int] | None:
         """The newest version, the next offset to apply and the last fill in it; None if it was replaced while
         it was read."""
-        version = self._version()
+        version = self.revision()
         reached = int(self._meta(self._applied_pk).get("_off", -1)) + 1
         fill = int(self._meta(self._filled_pk).get("_fill", 0))
-        return (version, reached, fill) if self._version() == version else None
+        return (version, reached, fill) if self.revision() == version else None
 
     def _meta(self, pk: str) -> Row:
         found = self.where(is_in("pk", [pk]), ["_off", "_fill"])
