@@ -2,7 +2,8 @@
 
 The first feature is log relevance; its weight starts at 8, all others at 0. A list of memories that were
 shown is one choice among them, softmax(z·w), mixed with a share of chance so that wrong feedback pulls
-little. Weights are shrunk twice: to the prior by a ridge, and by how little feedback there is.
+little; what counts is how likely any of those that were used is chosen, since the first that helps is what
+a reader wants. Weights are shrunk twice: to the prior by a ridge, and by how little feedback there is.
 """
 
 from __future__ import annotations
@@ -104,28 +105,28 @@ def _reciprocal_rank(choice: Choice, weights: Floats | None) -> float:
 
 def _weights(choices: Sequence[Choice]) -> Floats:
     """The fitted weights, shrunk to the prior: w₀ + n/(n + 300)·(w − w₀)."""
-    features, target, there = _padded(choices)
+    features, ratings, there = _padded(choices)
     scale = _scale(features, there)
     prior = np.zeros(features.shape[2])
     prior[0] = PRIOR
-    found = _descend(features / scale, target, there, prior)
+    found = _descend(features / scale, ratings, there, prior)
     share = len(choices) / (len(choices) + SHRINK)
     shrunk: Floats = (prior + share * (found - prior)) / scale
     return shrunk
 
 
 def _padded(choices: Sequence[Choice]) -> tuple[Floats, Floats, Flags]:
-    """[n, longest, features], each memory's share of its list's ratings [n, longest], and what is there."""
+    """[n, longest, features], each memory's rating [n, longest], and what is there."""
     longest = max(len(choice.ratings) for choice in choices)
     features = np.zeros((len(choices), longest, choices[0].features.shape[1]))
-    target = np.zeros((len(choices), longest))
+    ratings = np.zeros((len(choices), longest))
     there = np.zeros((len(choices), longest), dtype=bool)
     for at, choice in enumerate(choices):
         count = len(choice.ratings)
         features[at, :count] = choice.features
-        target[at, :count] = choice.ratings / choice.ratings.sum()
+        ratings[at, :count] = choice.ratings
         there[at, :count] = True
-    return features, target, there
+    return features, ratings, there
 
 
 def _scale(features: Floats, there: Flags) -> Floats:
@@ -135,12 +136,12 @@ def _scale(features: Floats, there: Flags) -> Floats:
     return spread
 
 
-def _descend(features: Floats, target: Floats, there: Flags, prior: Floats) -> Floats:
+def _descend(features: Floats, ratings: Floats, there: Flags, prior: Floats) -> Floats:
     """Gradient descent with a step that is halved until it helps: the same input gives the same output."""
     weights, step = prior.copy(), 1.0 / (RIDGE + len(features))
-    loss, slope = _loss(weights, features, target, there, prior)
+    loss, slope = _loss(weights, features, ratings, there, prior)
     for _ in range(STEPS):
-        step, tried = _step(weights, step, loss, slope, (features, target, there, prior))
+        step, tried = _step(weights, step, loss, slope, (features, ratings, there, prior))
         if tried is None:
             break
         weights, gained, loss, slope = tried[0], loss - tried[1], tried[1], tried[2]
@@ -168,17 +169,18 @@ def _step(
 
 
 def _loss(
-    weights: Floats, features: Floats, target: Floats, there: Flags, prior: Floats
+    weights: Floats, features: Floats, ratings: Floats, there: Flags, prior: Floats
 ) -> tuple[float, Floats]:
-    """−Σ y·ln((1 − ε)·p + ε/n) + ½·ridge·|w − w₀|², p = softmax(z·w) over each list; and its gradient."""
+    """−Σ ln(Σ y·((1 − ε)·p + ε/n)) + ½·ridge·|w − w₀|², p = softmax(z·w) over each list; and its gradient."""
     scores = np.where(there, features @ weights, -np.inf)
     grown = np.exp(scores - scores.max(axis=1, keepdims=True))
     chosen = grown / grown.sum(axis=1, keepdims=True)
-    mixed = (1 - CHANCE) * chosen + CHANCE * there / there.sum(axis=1, keepdims=True)
-    safe = np.where(there, mixed, 1.0)
+    picked = (1 - CHANCE) * ratings * chosen
+    chance = CHANCE * ratings.sum(axis=1) / there.sum(axis=1)
+    likely = picked.sum(axis=1) + chance
     away = weights - prior
-    loss = -float((target * np.log(safe)).sum()) + 0.5 * RIDGE * float(away @ away)
-    share = target * (1 - CHANCE) * chosen / safe
+    loss = -float(np.log(likely).sum()) + 0.5 * RIDGE * float(away @ away)
+    share = picked / likely[:, None]
     pull = chosen * share.sum(axis=1, keepdims=True) - share
     slope: Floats = np.einsum("nif,ni->f", features, pull) + RIDGE * away
     return loss, slope

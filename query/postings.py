@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from mnemolog.query.scoring.formulas import Floats, idf, length_norm, saturation
+from mnemolog.query.scoring.terms import Holding
 from mnemolog.query.segments import Segment, merged, segment_of
 
 Integers = NDArray[np.int64]
@@ -151,16 +152,18 @@ class Postings:
                 scores[found.slots] += found.added if repeats == 1 else repeats * found.added
         return scores
 
-    def coverage(self, terms: Iterable[str], slots: Integers) -> Floats:
-        """The share of the query's distinct `terms`, weighted by idf, that the documents in `slots` hold."""
-        held, whole = np.zeros(len(slots)), 0.0
-        for term in sorted(set(terms)):
+    def holding(self, terms: Iterable[str], slots: Integers) -> Holding:
+        """Which of the query's distinct `terms` the documents in `slots` hold; a slot of −1 holds none."""
+        sought = sorted(set(terms))
+        held = np.zeros((len(sought), len(slots)), dtype=bool)
+        rarity = np.zeros(len(sought))
+        for number, term in enumerate(sought):
             found = self._of(term)
-            whole += found.rarity
+            rarity[number] = found.rarity
             if found.slots.size:
                 near = found.slots.take(found.slots.searchsorted(slots), mode="clip")
-                held += found.rarity * (near == slots)
-        return held / whole if whole else np.zeros(len(slots))
+                held[number] = near == slots
+        return Holding(rarity, held)
 
     def groups(self, of_slot: Integers, count: int) -> Groups:
         """The slots as `count` groups; `of_slot` has each slot's group, or −1."""

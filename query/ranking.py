@@ -67,7 +67,7 @@ def ranked(
             total[best].tolist(),
             _factors(factors, best),
             _origins(found, best),
-            traces(cache, live, question, learned, found.places, best),
+            traces(live, learned, found.places, best),
             strict=True,
         )
     ]

@@ -14,10 +14,10 @@ from mnemolog.query.models import Hit, MemoryItem, to_item
 from mnemolog.query.namespace_cache import NamespaceCache
 from mnemolog.query.question import Question, Rule
 from mnemolog.query.ranking import Found, ranked
+from mnemolog.query.scoring.features import Seen
 from mnemolog.query.scoring.formulas import KIND_IMPORTANCE, NEUTRAL, Floats
 from mnemolog.query.scoring.relevance import Evidence, Sought, relevance
 from mnemolog.query.scoring.score import Candidates
-from mnemolog.query.scoring.usefulness import Seen
 from mnemolog.query.topmost import topmost
 from mnemolog.schemas.checks import check_finite
 from mnemolog.schemas.errors import InvalidInputError
@@ -51,7 +51,7 @@ def recall(cache: NamespaceCache, live: Live, question: Question) -> Recalled:
     places, slots = found.places, live.slots[found.places]
     if not places.size:
         return Recalled([])
-    learned = learned_of(cache, live, question, places, relevant)
+    learned = learned_of(cache, live, question, evidence, places, relevant)
     kinds = _kinds(cache, slots)
     age = question.now.timestamp() - cache.used[slots]
     candidates = Candidates(

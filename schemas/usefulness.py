@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-FEATURE_SET = "1"
+FEATURE_SET = "2"
 """Names the meaning of the features; a model of another set is not used."""
 
 PRIOR = 8.0

@@ -60,19 +60,25 @@ class Texts:
         return not self.roles and bool((self.author >= 0).any())
 
     @cached_property
+    def days(self) -> tuple[int, int]:
+        """The days of the first and the last memory; 0 and 0 where there are none."""
+        day = self.calendar.day
+        return (int(day.min()), int(day.max())) if len(day) else (0, 0)
+
+    @cached_property
     def running_notes(self) -> bool:
         """Whether these are notes that somebody keeps, in the third person and over weeks."""
         count = len(self.author)
         return (
             count >= NOTES_MIN
             and not bool((self.author >= 0).any())
-            and int(np.ptp(self.calendar.day)) >= NOTES_MIN_DAYS
+            and self.days[1] - self.days[0] >= NOTES_MIN_DAYS
             and float(self.first_person.mean()) <= NOTES_MAX_FIRST_PERSON
             and float(self.asks.mean()) <= NOTES_MAX_ASKING
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Evidence:
     """What the searches say of each memory: `bm25` ≥ 0; `cosine` in −1…1, NaN for one without a vector, None
     without vectors at all; `session_bm25` of each session as one document."""
@@ -80,6 +86,12 @@ class Evidence:
     bm25: Floats
     cosine: Floats | None
     session_bm25: Floats
+
+    @cached_property
+    def searches(self) -> Searches:
+        """Both searches on one scale."""
+        cosines = (0.0, 0.0) if self.cosine is None else extent(self.cosine)
+        return Searches(self, float(self.bm25.max(initial=0.0)), cosines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +108,7 @@ def relevance(
     """The relevance of the memories at `places`, all of them for None, at least 0.001, and the terms that it
     is the sum of, by name. What a search says is measured against all memories, wherever they stand."""
     at = np.arange(len(evidence.bm25)) if places is None else places
-    searches = _searches(evidence)
+    searches = evidence.searches
     keyword, similar = searches.keyword(at), searches.similar(at)
     base = weights.keyword * keyword + weights.vector * similar
     terms = {
@@ -115,7 +127,7 @@ def relevance(
 
 
 @dataclass(frozen=True, slots=True)
-class _Searches:
+class Searches:
     """What both searches say, from 0 to 1. `highest` is of BM25, `range` the least and greatest cosine."""
 
     evidence: Evidence
@@ -139,11 +151,6 @@ class _Searches:
         return mean
 
 
-def _searches(evidence: Evidence) -> _Searches:
-    cosines = (0.0, 0.0) if evidence.cosine is None else extent(evidence.cosine)
-    return _Searches(evidence, float(evidence.bm25.max(initial=0.0)), cosines)
-
-
 def _scaled(weight: float, flags: Flags) -> Floats:
     scaled: Floats = weight * flags.astype(np.float64)
     return scaled
@@ -162,7 +169,7 @@ def _speaker_terms(texts: Texts, at: Integers, sought: Sought, weights: Weights)
     }
 
 
-def _neighbour_terms(searches: _Searches, texts: Texts, at: Integers, weights: Weights) -> Terms:
+def _neighbour_terms(searches: Searches, texts: Texts, at: Integers, weights: Weights) -> Terms:
     """A reply gains from what it answers, above all from a question; a remark from the reply to it."""
     author, before, after = texts.author, texts.sequence.before[at], texts.sequence.after[at]
     replied = _other(author[at], after, author) * searches.both(after)
@@ -218,7 +225,6 @@ def _form_terms(texts: Texts, at: Integers, weights: Weights) -> Terms:
 def _freshness(texts: Texts, at: Integers, weights: Weights) -> Floats:
     """What a running record says of the last weeks is what most questions are about. Ages count from the
     newest note, so the order does not change while nothing is written."""
-    day = texts.calendar.day
-    age = (day.max() - day[at]).astype(np.float64)
+    age = (texts.days[1] - texts.calendar.day[at]).astype(np.float64)
     fresh: Floats = weights.fresh * np.exp2(-age / FRESH_DAYS)
     return fresh

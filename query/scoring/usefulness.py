@@ -1,4 +1,4 @@
-"""Usefulness: what feedback taught. The features it is learned over, the model, and the links people read.
+"""Usefulness: what feedback taught: the model over `scoring.features`, and the links people read.
 
 A link says how often memories of one shape were used when one type of query was asked. The model is linear
 over the features, fitted to all feedback (`processors.learning`), and counts only when it was better on
@@ -17,64 +17,8 @@ from mnemolog.query.scoring.relevance import Texts
 from mnemolog.query.scoring.sequence import Flags, Integers
 from mnemolog.schemas.usefulness import ANY, PRIOR
 
-TERMS = (
-    "keyword",
-    "vector",
-    "author",
-    "before",
-    "after",
-    "asking",
-    "session_keyword",
-    "session_vector",
-    "date",
-    "when",
-    "number",
-    "length",
-    "opening",
-)
-"""The terms of relevance that are features too."""
-
-FLAGS = ("has_date", "has_number", "has_relative_time", "has_entity", "first_person")
-_CROSSED = {
-    "when:date": ("has_date", frozenset({"when"})),
-    "when:relative": ("has_relative_time", frozenset({"when"})),
-    "howmany:number": ("has_number", frozenset({"howmany"})),
-    "who:entity": ("has_entity", frozenset({"who", "which", "where", "what"})),
-}
-FEATURES = ("log_relevance", *TERMS, "coverage", *FLAGS, *_CROSSED)
-"""Another list needs another `schemas.usefulness.FEATURE_SET`."""
-
-_AT = {name: at for at, name in enumerate(FEATURES)}
-
 PSEUDOCOUNT = 20.0
 """How many ratings the prior of a link is worth: a namespace borrows that much from all others."""
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """The relevance of the candidates, and its terms by name."""
-
-    relevance: Floats
-    terms: Mapping[str, Floats]
-
-
-def features_of(seen: Seen, coverage: Floats, texts: Texts, places: Integers, query_type: str) -> Floats:
-    """The features of the candidates at `places` in `texts`: float64 [candidates, len(FEATURES)].
-
-    `coverage` is the share of the query's terms, by idf, that each candidate holds.
-    """
-    features = np.zeros((len(places), len(FEATURES)))
-    features[:, 0] = np.log(seen.relevance)
-    for name, values in seen.terms.items():
-        if name in _AT:
-            features[:, _AT[name]] = values
-    features[:, _AT["coverage"]] = coverage
-    for name in FLAGS:
-        features[:, _AT[name]] = getattr(texts, name)[places]
-    for name, (flag, types) in _CROSSED.items():
-        if query_type in types:
-            features[:, _AT[name]] = features[:, _AT[flag]]
-    return features
 
 
 def lift(features: Floats, weights: Sequence[float]) -> tuple[Floats, Floats]:

@@ -77,19 +77,31 @@ def test_the_order_of_feedback_does_not_matter(data: st.DataObject) -> None:
 def test_the_slope_is_that_of_the_loss() -> None:
     made = choices(20, 1.0)
     features = np.stack([one.features for one in made])
-    target = np.stack([one.ratings for one in made])
-    there = np.ones(target.shape, bool)
+    ratings = np.stack([one.ratings for one in made])
+    ratings[1] = [0.0, 0.7, 0.2, 1.0, 0.0, 0.0]
+    there = np.ones(ratings.shape, bool)
     there[0, 5] = False
-    target[0, 5] = 0.0
-    target[0] /= max(target[0].sum(), 1.0)
+    ratings[0] = [0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
     prior, weights = np.array([PRIOR, 0, 0]), np.array([5.0, 0.7, -0.3])
-    _, slope = _loss(weights, features, target, there, prior)
+    _, slope = _loss(weights, features, ratings, there, prior)
     for at in range(3):
         step = np.zeros(3)
         step[at] = 1e-5
-        rise = _loss(weights + step, features, target, there, prior)[0]
-        fall = _loss(weights - step, features, target, there, prior)[0]
+        rise = _loss(weights + step, features, ratings, there, prior)[0]
+        fall = _loss(weights - step, features, ratings, there, prior)[0]
         assert abs((rise - fall) / 2e-5 - slope[at]) < 1e-4
+
+
+def test_which_of_those_that_were_used_comes_first_does_not_matter() -> None:
+    features = np.zeros((1, 4, 5))
+    features[0, :, 1:] = np.eye(4)
+    ratings, there, prior = np.array([[1.0, 1.0, 0.0, 0.0]]), np.ones((1, 4), bool), np.zeros(5)
+    first, second, neither = (
+        _loss(np.array([0.0, *lead]), features, ratings, there, prior)[0]
+        for lead in ((5.0, 0, 0, 0), (0, 5.0, 0, 0), (0, 0, 5.0, 0))
+    )
+    assert first == second
+    assert first < neither
 
 
 def test_the_lift_orders_as_the_model_was_fitted() -> None:

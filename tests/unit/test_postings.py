@@ -108,7 +108,9 @@ def test_it_does_not_matter_in_which_parts_documents_come(
         at += len(part)
     slots, groups = np.arange(at), np.arange(at) % 3
     assert pieces.scores(terms, at).tolist() == whole.scores(terms, at).tolist()
-    assert pieces.coverage(terms, slots).tolist() == whole.coverage(terms, slots).tolist()
+    each = [one.holding(terms, slots) for one in (pieces, whole)]
+    assert each[0].held.tolist() == each[1].held.tolist()
+    assert each[0].coverage().tolist() == each[1].coverage().tolist()
     both = [each.group_scores(terms, each.groups(groups, 3)).tolist() for each in (pieces, whole)]
     assert both[0] == both[1]
     assert whole.scores(terms, at).tolist() == pytest.approx(reference([t or "" for t in every], terms))
@@ -128,7 +130,7 @@ def test_coverage_is_the_share_of_the_terms_that_a_document_holds(
         sum(rarity[term] for term in rarity if term in words) / sum(rarity.values()) if rarity else 0.0
         for words in split
     ]
-    assert postings.coverage(terms, np.arange(many)).tolist() == pytest.approx(share)
+    assert postings.holding(terms, np.arange(many)).coverage().tolist() == pytest.approx(share)
 
 
 def weight_of(frequency: int, documents: int) -> float:
