@@ -75,7 +75,7 @@ def _check_finite(value: float) -> float:
 
 
 def _check_metadata(metadata: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    if _json_size(metadata, 1) > MAX_METADATA_BYTES:
+    if metadata and _json_size(metadata, 1) > MAX_METADATA_BYTES:
         raise ValueError(f"metadata is over {MAX_METADATA_BYTES} bytes")
     return metadata
 
@@ -170,5 +170,7 @@ Sources = Annotated[
     AfterValidator(_unique),
 ]
 Metadata = Annotated[
-    dict[str, JsonValue], BeforeValidator(lambda value: _string_keys(value)), AfterValidator(_check_metadata)
+    dict[str, JsonValue],
+    BeforeValidator(lambda value: value and _string_keys(value)),
+    AfterValidator(_check_metadata),
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from mnemolog.schemas.positions import Position
@@ -25,8 +24,7 @@ class Record(NamedTuple):
     timestamp: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StoredRecord:
+class StoredRecord(NamedTuple):
     """A record as it stands in the log, with the position it got and its timestamp in milliseconds."""
 
     position: Position

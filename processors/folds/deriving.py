@@ -25,19 +25,14 @@ def also_affected(selection: Selection, event: Event, rows: Rows) -> Selection:
     """`selection` and what rests on it, with the whole timelines of the facts among these."""
     if not rows and isinstance(event, ev.MemoryRemembered):
         return selection  # what nearly all are, told in one step
-    timelines = {row["timeline"] for row in rows.values() if row["timeline"] is not None}
-    more = {
-        "pk": _named(event),
-        "timeline": timelines | _stated(event),
-        "rests_on": _may_be_lost(event, rows),
-    }
-    if not any(more.values()):
-        return selection
+    timelines = {row["timeline"] for row in rows.values()} | _stated(event)
+    timelines.discard(None)
+    more = {"pk": _named(event), "timeline": timelines, "rests_on": _may_be_lost(event, rows)}
     lookups = dict(selection.lookups)
     for column, values in more.items():
         if values:
-            lookups[column] = lookups.get(column, frozenset()) | frozenset(values)
-    return selection._replace(lookups=lookups)
+            lookups[column] = lookups.get(column, frozenset()).union(values)
+    return Selection(lookups, selection.scope)
 
 
 def _named(event: Event) -> set[str]:

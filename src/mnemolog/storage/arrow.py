@@ -26,18 +26,26 @@ def to_arrow(rows: Sequence[Row], schema: pa.Schema) -> pa.Table:
 
 
 def _to_batch(rows: Sequence[Row], schema: pa.Schema) -> pa.RecordBatch:
-    arrays = [
-        _vectors(values, field) if field.name == "vector" else pa.array(values, type=field.type)
-        for values, field in zip(_columns(rows, schema.names), schema, strict=True)
-    ]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+    columns = zip(_columns(rows, schema.names), schema, strict=True)
+    return pa.RecordBatch.from_arrays([_array(values, field) for values, field in columns], schema=schema)
+
+
+def _array(values: Sequence[Any], field: pa.Field) -> pa.Array:
+    if field.name == "vector":
+        return _vectors(values, field)
+    if values[0] is None and values.count(None) == len(values):  # what most columns are
+        return pa.nulls(len(values), field.type)
+    return pa.array(values, type=field.type)
 
 
 def _columns(rows: Sequence[Row], names: list[str]) -> list[Sequence[Any]]:
     """The values by column: quicker than asking every row for every column."""
-    blank = dict.fromkeys(names)
-    whole = (row if row.keys() >= blank.keys() else {**blank, **row} for row in rows)
-    return list(zip(*map(itemgetter(*names), whole), strict=True))
+    values_of = itemgetter(*names)
+    try:
+        return list(zip(*map(values_of, rows), strict=True))
+    except KeyError:  # a row lacks a column
+        blank = dict.fromkeys(names)
+        return list(zip(*(values_of({**blank, **row}) for row in rows), strict=True))
 
 
 def _vectors(given: Sequence[np.ndarray | None], field: pa.Field) -> pa.Array:
