@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -74,28 +74,25 @@ def evaluate(collections: Iterable[Collection], embedder: EmbedderSpec, weights:
         for collection in collections:
             opened = mnemolog.open(folder, namespace=collection.name, embedder=embedder, weights=weights)
             with opened as memory:
-                _remember_and_ask(memory, collection, scores)
+                remember_and_ask(memory, collection, scores)
     return scores
 
 
-def _remember_and_ask(memory: mnemolog.Memory, collection: Collection, scores: Scores) -> None:
+def remember_and_ask(memory: mnemolog.Memory, collection: Collection, scores: Scores) -> None:
+    """Ask a collection's questions of an empty namespace, and score the ranks."""
+    for asked in remember_and_go_through(memory, collection):
+        scores.add(collection.name, asked, memory.recall(asked.text, k=DEPTH).ids)
+
+
+def remember_and_go_through(memory: mnemolog.Memory, collection: Collection) -> Iterator[Asked]:
+    """The questions as time goes on, each when the memories that exist by then are remembered."""
     known = 0
     for asked in collection.in_order():
         if (due := collection.due(asked)) > known:
             receipts = memory.remember_many(collection.memories[known:due])
-            memory.wait(receipts[-1].position, 600)
+            memory.wait(receipts[-1].position, 900)
             known = due
-        _ask(memory, collection.name, asked, scores)
-
-
-def ask(memory: mnemolog.Memory, collection: Collection, scores: Scores) -> None:
-    """Ask a collection's questions of a namespace that holds all its memories."""
-    for asked in collection.questions:
-        _ask(memory, collection.name, asked, scores)
-
-
-def _ask(memory: mnemolog.Memory, name: str, asked: Asked, scores: Scores) -> None:
-    scores.add(name, asked, memory.recall(asked.text, k=DEPTH).ids)
+        yield asked
 
 
 def compare(base: Scores, other: Scores, seed: int = 7, rounds: int = 2_000) -> str:

@@ -1,6 +1,6 @@
-"""How much feedback helps: learn from all conversations but one, ask about that one, for each in turn.
+"""How much feedback helps: learn from all collections but one, ask about that one, for each in turn.
 
-Every conversation is remembered twice: where it is taught, and where it is asked about, which never gets
+Every collection is remembered twice: where it is taught, and where it is asked about, which never gets
 feedback. To leave one out, its taught namespace is forgotten, which takes its share of what was learned
 along; then it is taught again.
 """
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import mnemolog
-from benchmarks.evaluation import Collection, Scores, ask
+from benchmarks.evaluation import Collection, Scores, remember_and_ask, remember_and_go_through
 from mnemolog.embedders import EmbedderSpec
 
 SHOWN = 10
@@ -51,7 +51,6 @@ def learn_and_ask(
         mnemolog.open(folder, embedder=embedder, wait_seconds=900, track="off") as asking,
     ):
         for collection in collections:
-            _remember(memory.at(("asked", collection.name)), collection)
             _teach(memory.at(("taught", collection.name)), collection, noise, chance)
         for collection in collections:
             taught = memory.at(("taught", collection.name))
@@ -60,23 +59,17 @@ def learn_and_ask(
             refit = memory.refit_usefulness()
             if refit is not None:
                 asking.wait(refit.position, 900)
-            ask(asking.at(("asked", collection.name)), collection, scores)
+            remember_and_ask(asking.at(("asked", collection.name)), collection, scores)
             _teach(taught, collection, noise, chance)
     return scores
-
-
-def _remember(memory: mnemolog.Memory, collection: Collection) -> None:
-    receipts = memory.remember_many(collection.memories)
-    memory.wait(receipts[-1].position, 900)
 
 
 def _teach(
     memory: mnemolog.Memory, collection: Collection, noise: Noise, chance: np.random.Generator
 ) -> None:
-    _remember(memory, collection)
     recalls = [
         (memory.recall(asked.text, k=SHOWN), asked.evidence)
-        for asked in collection.questions
+        for asked in remember_and_go_through(memory, collection)
         if chance.random() < noise.asked
     ]
     for hits, evidence in recalls:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from benchmarks.evaluation import Asked, Collection, compare, evaluate, show
 from benchmarks.evaluation_peers import heapdb
+from benchmarks.learning import NOISES, learn_and_ask
 from mnemolog.query.scoring.weights import Weights
 
 PLAIN = Weights(
@@ -64,6 +65,9 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="folder of notes, one JSON a person")
     parser.add_argument("--heapdb", metavar="PYTHON", help="an interpreter that has heapdb-memory")
     parser.add_argument("--json", type=Path, help="write the figures here")
+    parser.add_argument(
+        "--noise", choices=list(NOISES), action="append", help="learn from feedback that errs so"
+    )
     arguments = parser.parse_args()
     collections = [collection_of(path) for path in sorted(arguments.data.glob("*.json"))]
     runs = {
@@ -73,9 +77,13 @@ def main() -> None:
     }
     if arguments.heapdb:
         runs["heapdb-memory"] = heapdb(arguments.heapdb, collections)
-    show("RealMem notes", runs, arguments.json)
+    learned = {name: learn_and_ask(collections, None, NOISES[name]) for name in arguments.noise or ()}
+    named = {f"learned, {name}": scores for name, scores in learned.items()}
+    show("RealMem notes", runs | named, arguments.json)
     for name, scores in list(runs.items())[1:]:
         print(f"defaults against {name}: {compare(scores, runs['defaults'])}")
+    for name, scores in learned.items():
+        print(f"learned, {name}, against no feedback: {compare(runs['defaults'], scores)}")
 
 
 if __name__ == "__main__":
