@@ -1,4 +1,4 @@
-"""A replay without embedding, against the live rate, and its memory. Run: python -m benchmarks.replay
+"""A replay against the live rate, and its memory. Run: python -m benchmarks.replay
 
 A made-up log of memories, updates, forgetting and feedback in many namespaces. First it is written and
 applied live, in one process, as an embedded memory does; then replayed, in one process and in one a core.
@@ -21,6 +21,7 @@ from itertools import islice
 from pathlib import Path
 
 from benchmarks.measure import peak_rss_mib, report, texts
+from mnemolog.embedders import resolve
 from mnemolog.processors.generations import compare
 from mnemolog.processors.inline import InlineRunner
 from mnemolog.processors.replay import replay
@@ -60,10 +61,10 @@ def made_events(count: int, seed: int = 3) -> Iterator[Envelope]:
             yield mine.feedback(used=[chance.choice(ids)])
 
 
-def live(home: Path, count: int, partitions: int) -> tuple[float, float]:
+def live(home: Path, count: int, partitions: int, embedder: str) -> tuple[float, float]:
     """Seconds to write `count` events and apply them while they come, and those of processor time."""
     with EmbeddedLog(home / "log.sqlite", partitions=partitions) as log:
-        runner = InlineRunner(log, Views(home / "views"), None, utc_now, time.monotonic)
+        runner = InlineRunner(log, Views(home / "views"), resolve(embedder), utc_now, time.monotonic)
         runner.start()
         start, spent_before = time.perf_counter(), time.process_time()
         events = made_events(count)
@@ -79,29 +80,28 @@ def live(home: Path, count: int, partitions: int) -> tuple[float, float]:
     return taken
 
 
-def no_embedder() -> None:
-    """What each process of the replay embeds with."""
-
-
 def open_log(home: Path) -> EmbeddedLog:
     """The log, for a process of the replay."""
     return EmbeddedLog(home / "log.sqlite")
 
 
-def replayed(home: Path, processes: int) -> tuple[float, str, int]:
+def replayed(home: Path, processes: int, embedder: str) -> tuple[float, str, int]:
     """Seconds of a replay, its generation, and how many records it applied."""
     views = Views(home / "views")
     with open_log(home) as log:
         start = time.perf_counter()
-        how = Processes(processes, partial(open_log, home), no_embedder)
-        done = replay(log, views, None, flip=False, processes=how)
+        how = Processes(processes, partial(open_log, home), partial(resolve, embedder))
+        done = replay(log, views, resolve(embedder), flip=False, processes=how)
         return time.perf_counter() - start, done.manifest.generation, done.applied
 
 
-def in_a_fresh_process(home: Path, processes: int) -> tuple[float, str, int, float, float, float]:
+def in_a_fresh_process(
+    home: Path, processes: int, embedder: str
+) -> tuple[float, str, int, float, float, float]:
     """`replayed`, the peak memory of the process itself and of the largest that it started, in MiB, and the
     seconds of processor time that all of them took."""
-    command = [sys.executable, "-m", "benchmarks.replay", "--one", str(home), "--processes", str(processes)]
+    command = [sys.executable, "-m", "benchmarks.replay", "--one", str(home)]
+    command += ["--processes", str(processes), "--embedder", embedder]
     done = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
     return float(done[0]), done[1], int(done[2]), float(done[3]), float(done[4]), float(done[5])
 
@@ -111,11 +111,14 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=100_000)
     parser.add_argument("--partitions", type=int, default=4)
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
+    parser.add_argument(
+        "--embedder", default="none", help='such as "hashing:64": its vectors are compared as well'
+    )
     parser.add_argument("--one", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--results", type=Path)
     given = parser.parse_args()
     if given.one is not None:
-        seconds, generation, applied = replayed(given.one, given.processes)
+        seconds, generation, applied = replayed(given.one, given.processes, given.embedder)
         child = resource.getrusage(resource.RUSAGE_CHILDREN)
         spent = time.process_time() + child.ru_utime + child.ru_stime
         print(seconds, generation, applied, peak_rss_mib(), child.ru_maxrss / 1024, spent)
@@ -126,10 +129,10 @@ def main() -> int:
 
 def measure(home: Path, given: argparse.Namespace) -> int:
     """Run all and print it; 1 if a digest differs."""
-    seconds, live_spent = live(home, given.count, given.partitions)
+    seconds, live_spent = live(home, given.count, given.partitions, given.embedder)
     live_rate = given.count / seconds
-    one = in_a_fresh_process(home, 1)
-    many = in_a_fresh_process(home, given.processes)
+    one = in_a_fresh_process(home, 1, given.embedder)
+    many = in_a_fresh_process(home, given.processes, given.embedder)
     views = Views(home / "views")
     equal = all(compare(views, views.current().generation, run[1]).equal for run in (one, many))
     rates = [run[2] / run[0] for run in (one, many)]
@@ -145,7 +148,7 @@ def measure(home: Path, given: argparse.Namespace) -> int:
         (f"peak memory of the largest of {given.processes}, MiB", many[4], "1,024 in all"),
         ("digests equal to the live views", equal, "True"),
     ]
-    report("Replay without embedding", rows, given.results)
+    report(f"Replay, embedder: {given.embedder}", rows, given.results)
     return 0 if equal else 1
 
 
