@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 BATCH = 15_000
 KEPT_ROWS = 15_000
-_LOOK_SECONDS = 0.5
+_LOOK_SECONDS = 1.0
 
 OnProgress = Callable[[int, int], None]
 """Is told (offsets applied so far, offsets in the log)."""
@@ -142,7 +142,7 @@ def fold_in_processes(
         MnemologError: what a process raised.
     """
     total = sum(part.end for part in parts)
-    longest_first = sorted(parts, key=lambda part: -part.end)
+    longest_first = sorted((part for part in parts if part.end), key=lambda part: -part.end)
     started = time.monotonic()
     with ProcessPoolExecutor(processes.count, mp_context=get_context("spawn")) as pool:
         waiting: set[Future[Done]] = {
@@ -157,7 +157,7 @@ def fold_in_processes(
                 for one in finished:
                     one.result()
                 if time.monotonic() - started > _LOOK_SECONDS:
-                    on_progress(sum(_progress(views, manifest, part) for part in parts), total)
+                    on_progress(sum(_progress(views, manifest, part) for part in longest_first), total)
         except BrokenProcessPool as error:
             raise ViewError(
                 "a process of the replay died, perhaps for lack of memory; "
