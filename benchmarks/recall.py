@@ -44,12 +44,15 @@ WAIT_SECONDS = 600.0
 PEERS = Path(__file__).with_name("recall_peers.py")
 CACHED = """
 import sys, mnemolog
+from mnemolog.allocator import give_back
 from benchmarks.measure import resident_mib
 from benchmarks.recall import LookedUp
 with mnemolog.open(sys.argv[1], "nobody", embedder=LookedUp(), track="off") as memory:
     memory.recall("What was lost?")
+    give_back()
     before = resident_mib()
     memory.at("n0").recall("What was lost?")
+    give_back()
     print(resident_mib() - before)
 """
 AIMS = {(10_000, 1): ("≤ 2", "≤ 6"), (100_000, 1): ("≤ 15", "")}
