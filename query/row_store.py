@@ -1,6 +1,7 @@
 """The columns of a namespace's memories as Arrow, in the pieces in which they were read.
 
-A column that has no value in a piece is not in it: of some forty columns, most memories have a dozen.
+A column that has one value throughout a piece, or none, is not in it: of some forty columns, most memories
+have a dozen, and half of these say the same of all.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ from mnemolog.storage.arrow import KEPT
 Slots: TypeAlias = NDArray[np.int64]
 
 _MAX_CHUNKS = 64
+_ALIKE_FROM = 64
+"""In so large a piece it is worth to look which columns have one value."""
+
 _MAX_DECODED = 1_024
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -32,6 +36,7 @@ class RowStore:
     def __init__(self) -> None:
         self._schema = pa.schema([])
         self._chunks: list[pa.Table] = []
+        self._alike: list[Row] = []
         self._cells: list[dict[str, Callable[[int], Any]]] = []
         self._place = np.zeros((0, 2), dtype=np.int32)
         self._rows: dict[int, Row] = {}
@@ -44,8 +49,13 @@ class RowStore:
             self._place = np.concatenate([self._place, np.full((more, 2), -1, dtype=np.int32)])
         self._place[start:end, 0], self._place[start:end, 1] = len(self._chunks), np.arange(table.num_rows)
         self._schema = table.schema
+        self._add(table)
+
+    def _add(self, table: pa.Table) -> None:
         empty = [name for name in table.column_names if table.column(name).null_count == table.num_rows]
-        self._chunks.append(table.drop_columns(empty).combine_chunks(KEPT))
+        alike = _alike(table.drop_columns(empty)) if table.num_rows >= _ALIKE_FROM else {}
+        self._alike.append(alike)
+        self._chunks.append(table.drop_columns([*empty, *alike]).combine_chunks(KEPT))
 
     @property
     def many(self) -> bool:
@@ -55,14 +65,15 @@ class RowStore:
     def consolidate(self, slots: Slots) -> None:
         """One piece of the rows of `slots`; the others go, the slots stay."""
         places = pa.array(self.places(slots))
-        names = {name for chunk in self._chunks for name in chunk.column_names}
+        names = {name for chunk in self._chunks for name in chunk.column_names}.union(*self._alike)
         fields = [field for field in self._schema if field.name in names]
         columns = [
             pc.take(self._whole(field.name), places, memory_pool=KEPT).combine_chunks(KEPT)
             for field in fields
         ]
-        self._chunks = [pa.Table.from_arrays(columns, schema=pa.schema(fields))]
-        self._cells.clear()
+        for pieces in (self._chunks, self._alike, self._cells):
+            pieces.clear()
+        self._add(pa.Table.from_arrays(columns, schema=pa.schema(fields)))
         self._place[slots, 0], self._place[slots, 1] = 0, np.arange(len(slots))
 
     def places(self, slots: Slots) -> Slots:
@@ -87,8 +98,10 @@ class RowStore:
     def _whole(self, name: str) -> pa.ChunkedArray:
         kind = self._schema.field(name).type
         pieces = [
-            chunk.column(name).chunk(0) if name in chunk.column_names else pa.nulls(chunk.num_rows, kind)
-            for chunk in self._chunks
+            chunk.column(name).chunk(0)
+            if name in chunk.column_names
+            else pa.repeat(pa.scalar(alike.get(name), kind), chunk.num_rows)
+            for chunk, alike in zip(self._chunks, self._alike, strict=True)
         ]
         return pa.chunked_array(pieces, type=kind)
 
@@ -104,13 +117,30 @@ class RowStore:
         chunk, at = self._place[slot].tolist()
         for table in self._chunks[len(self._cells) :]:
             self._cells.append({name: _cell(table.column(name).chunk(0)) for name in table.column_names})
-        cells = self._cells[chunk]
-        return dict.fromkeys(self._schema.names) | {name: cell(at) for name, cell in cells.items()}
+        row = dict.fromkeys(self._schema.names)
+        row.update(self._alike[chunk])
+        for name, cell in self._cells[chunk].items():
+            row[name] = cell(at)
+        return row
 
     @property
     def nbytes(self) -> int:
         """How much memory it takes."""
         return int(self._place.nbytes + sum(chunk.nbytes for chunk in self._chunks))
+
+
+def _alike(table: pa.Table) -> Row:
+    """The value of each column that has one throughout."""
+    return {
+        name: table.column(name)[0].as_py() for name in table.column_names if _is_alike(table.column(name))
+    }
+
+
+def _is_alike(column: pa.ChunkedArray) -> bool:
+    if pa.types.is_list(column.type):
+        return not column.null_count and not any(len(piece.flatten()) for piece in column.chunks)
+    kinds = pa.types.is_string(column.type) or pa.types.is_boolean(column.type)
+    return bool(kinds and not column.null_count and pc.all(pc.equal(column, column[0])).as_py())
 
 
 def _cell(array: pa.Array) -> Callable[[int], Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
@@ -53,3 +54,32 @@ def test_a_time_is_an_aware_one_in_utc() -> None:
     store.extend(0, pa.table({"occurred_at": pa.array([moment + timedelta(hours=1), moment], type=kind)}))
     assert store.row(1)["occurred_at"] == moment
     assert store.row(1)["occurred_at"].tzinfo is UTC
+
+
+@examples(40)
+@given(data=st.data(), sizes=st.lists(st.sampled_from([1, 63, 64, 70]), min_size=1, max_size=4))
+def test_columns_with_one_value_in_a_piece_are_read_like_all_others(
+    data: st.DataObject, sizes: list[int]
+) -> None:
+    store, tables = RowStore(), list[pa.Table]()
+    for size in sizes:
+        columns = {
+            name: pa.array(data.draw(_repeated(values, size), label=name), type=kind)
+            for name, (kind, values) in KINDS.items()
+        }
+        store.extend(sum(table.num_rows for table in tables), pa.table(columns))
+        tables.append(pa.table(columns))
+    expected = pa.concat_tables(tables)
+    for _ in range(2):
+        slots = np.arange(expected.num_rows)
+        assert [store.row(slot) for slot in slots.tolist()] == expected.to_pylist()
+        for name in KINDS:
+            assert store.column(name, slots).to_pylist() == expected.column(name).to_pylist()
+        store._rows.clear()
+        store.consolidate(slots)
+
+
+def _repeated(values: st.SearchStrategy[Any], size: int) -> st.SearchStrategy[list[Any]]:
+    """One value throughout, or two in turn."""
+    few = st.lists(values | st.none(), min_size=1, max_size=2)
+    return few.map(lambda given: (given * size)[:size])
