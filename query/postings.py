@@ -31,17 +31,29 @@ _OBJECT_BYTES = 500
 @dataclass(frozen=True, slots=True)
 class _Found:
     """The slots that hold a term, how often each does, how many of them count, the term's `idf`, and what it
-    adds to the BM25 score of each slot."""
+    adds to the BM25 score of each slot. Of a frequent term `there` says of each slot, and of −1, whether it
+    holds the term."""
 
     slots: Integers
     counts: NDArray[np.unsignedinteger[Any]]
     frequency: int
     rarity: float
     added: Floats
+    there: NDArray[np.bool_] | None = None
 
     @property
     def nbytes(self) -> int:
-        return _OBJECT_BYTES + self.slots.nbytes + self.counts.nbytes + self.added.nbytes
+        there = 0 if self.there is None else self.there.nbytes
+        return _OBJECT_BYTES + self.slots.nbytes + self.counts.nbytes + self.added.nbytes + there
+
+    def hold(self, sought: Integers) -> NDArray[np.bool_]:
+        """Which of the slots `sought` hold the term; −1 never does."""
+        if self.there is not None:
+            return self.there[sought]
+        if not self.slots.size:
+            return np.zeros(len(sought), dtype=np.bool_)
+        held: NDArray[np.bool_] = self.slots.take(self.slots.searchsorted(sought), mode="clip") == sought
+        return held
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +145,11 @@ class Postings:
         frequency = len(wide) if every else int(np.count_nonzero(self._counted[wide]))
         rarity = idf(self._documents, frequency)
         saturated = saturation(counts.astype(np.float64), self._norms()[wide])
-        return _Found(wide, counts, frequency, rarity, rarity * saturated)
+        held = None
+        if wide.nbytes > self._size:
+            held = np.zeros(self._size + 1, dtype=np.bool_)
+            held[wide] = True
+        return _Found(wide, counts, frequency, rarity, rarity * saturated, held)
 
     def _norms(self) -> Floats:
         if self._norm is None:
@@ -160,9 +176,7 @@ class Postings:
         for number, term in enumerate(sought):
             found = self._of(term)
             rarity[number] = found.rarity
-            if found.slots.size:
-                near = found.slots.take(found.slots.searchsorted(slots), mode="clip")
-                held[number] = near == slots
+            held[number] = found.hold(slots)
         return Holding(rarity, held)
 
     def groups(self, of_slot: Integers, count: int) -> Groups:

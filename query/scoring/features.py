@@ -130,7 +130,7 @@ def _standing(scene: Scene, seen: Seen) -> dict[str, NDArray[Any]]:
     """How each stands among the candidates and among all memories."""
     texts, places, evidence = scene.texts, scene.places, scene.evidence
     before, after = texts.sequence.before[places], texts.sequence.after[places]
-    cosine = np.zeros(len(places)) if evidence.cosine is None else np.nan_to_num(evidence.cosine[places])
+    cosine = np.zeros(len(places)) if evidence.cosine is None else evidence.cosine[places]
     first, last = texts.days
     return {
         "before_relevance": _relevance_at(before, places, seen.relevance),
@@ -138,7 +138,7 @@ def _standing(scene: Scene, seen: Seen) -> dict[str, NDArray[Any]]:
         "before_asks": (before >= 0) & texts.asks[before],
         "share_of_best": seen.relevance / seen.relevance.max(initial=0.0),
         "bm25": evidence.bm25[places],
-        "cosine": cosine,
+        "cosine": np.where(np.isnan(cosine), 0.0, cosine),
         "same_session": _same_session(texts.sequence.session[places], seen.relevance),
         "age": (last - texts.calendar.day[places]) / (last - first + 1.0),
     }
