@@ -45,44 +45,62 @@ class Choice:
         return len(self.ratings) > 1 and bool(self.ratings.min() < self.ratings.max())
 
 
+SERVED = ((1.0, 2.0), (0.5, 1.5))
+"""How far from the prior to go, and by how many standard errors that must tell feedback better that was not
+seen. Half of the way asks for less: it costs half as much where feedback misleads, and gives most of the gain
+where it is noisy."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """Weights in the order of the features, the recalls they rest on, and how much better than without them
-    recalls ranked that were left out: the mean gain in reciprocal rank, and its standard error."""
+    """Weights in the order of the features, the recalls they rest on, and how much likelier than without them
+    what was used is chosen in recalls that were left out: the mean gain, and its standard error.
+
+    `served` says whether that is more than chance easily gives.
+    """
 
     weights: Floats
     evidence: int
     gain: float
     error: float
-
-    @property
-    def served(self) -> bool:
-        """Whether it gains on feedback that was not seen, by more than chance easily gives."""
-        return self.evidence >= LEAST_EVIDENCE and self.gain > 2 * self.error
+    served: bool
 
 
 def fit(choices: Sequence[Choice]) -> Fitted | None:
-    """The model of all feedback, and how it does on parts that were held out; None where nothing tells."""
+    """The model of all feedback, as far as feedback that was held out bears it; None where nothing tells."""
     telling = [choice for choice in choices if choice.tells]
     if not telling:
         return None
+    weights, many = _weights(telling), len(telling)
     gains = _held_out_gains(telling)
-    error = float(gains.std() / np.sqrt(len(gains)))
-    return Fitted(_weights(telling), len(telling), float(gains.mean()), error)
+    means, errors = gains.mean(axis=1).tolist(), (gains.std(axis=1) / np.sqrt(many)).tolist()
+    for (share, sure), gain, error in zip(SERVED, means, errors, strict=True):
+        if many >= LEAST_EVIDENCE and gain > sure * error:
+            return Fitted(_towards(weights, share), many, gain, error, True)
+    return Fitted(weights, many, means[0], errors[0], False)
+
+
+def _towards(weights: Floats, share: float) -> Floats:
+    """A `share` of the way from the prior to `weights`."""
+    moved = share * weights
+    moved[0] += (1 - share) * PRIOR
+    return moved
 
 
 def _held_out_gains(choices: Sequence[Choice]) -> Floats:
-    """Each choice's gain in reciprocal rank by a model that did not see its fold."""
+    """Each choice's gain in likelihood by a model that did not see its fold, for each share of the way
+    that may be served [shares, choices]."""
     folds = _folds(choices)
-    gains = np.zeros(len(choices))
+    gains = np.zeros((len(SERVED), len(choices)))
     for number in range(FOLDS):
         seen = [choice for at, choice in enumerate(choices) if folds[at] != number]
         if not seen:
             continue
         weights = _weights(seen)
+        ways = [_towards(weights, share) for share, _ in SERVED]
         for at in np.flatnonzero(folds == number).tolist():
-            choice = choices[at]
-            gains[at] = _reciprocal_rank(choice, weights) - _reciprocal_rank(choice, None)
+            before = _likelihood(choices[at], None)
+            gains[:, at] = [_likelihood(choices[at], way) - before for way in ways]
     return gains
 
 
@@ -95,12 +113,18 @@ def _folds(choices: Sequence[Choice]) -> NDArray[np.int64]:
     return np.array([fold[choice.group] for choice in choices])
 
 
-def _reciprocal_rank(choice: Choice, weights: Floats | None) -> float:
-    order = np.arange(len(choice.ratings))
-    if weights is not None:
-        order = np.argsort(-(choice.features @ weights), kind="stable")
-    useful = choice.ratings[order] >= choice.ratings.max() / 2
-    return 1.0 / (1 + int(np.argmax(useful)))
+def _likelihood(choice: Choice, weights: Floats | None) -> float:
+    """How likely what was used is chosen, Σ y·softmax(s); None for relevance alone.
+
+    The scores are brought to the spread that those of relevance have: boldness alone is no gain.
+    """
+    prior = PRIOR * choice.features[:, 0]
+    scores = prior if weights is None else choice.features @ weights
+    spread = float(scores.std())
+    if spread > 0:
+        scores = scores * (float(prior.std()) / spread)
+    grown = np.exp(scores - scores.max())
+    return float(choice.ratings @ grown / grown.sum())
 
 
 def _weights(choices: Sequence[Choice]) -> Floats:

@@ -55,8 +55,8 @@ class FeedbackGiven(Envelope):
 class ModelRefitted(Envelope):
     """The usefulness model was fitted again to all feedback.
 
-    `evidence`: the recalls with feedback that it rests on; `gain`: how much better than no model it ranked
-    feedback that it had not seen (difference of mean reciprocal ranks); `served`: whether recalls use it.
+    `evidence`: the recalls with feedback that it rests on; `gain`: how much likelier than without
+    a model it chose what was used in feedback that it had not seen; `served`: whether recalls use it.
     """
 
     type: Literal["ModelRefitted"] = "ModelRefitted"

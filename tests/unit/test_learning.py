@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.properties import examples
 
-from mnemolog.processors.learning import LEAST_EVIDENCE, Choice, _loss, fit
+from mnemolog.processors.learning import LEAST_EVIDENCE, Choice, _likelihood, _loss, _weights, fit
 from mnemolog.query.scoring import usefulness
 from mnemolog.schemas.usefulness import PRIOR
 
@@ -54,6 +57,35 @@ def test_little_feedback_is_never_served_and_moves_little() -> None:
     assert many is not None
     assert not few.served
     assert abs(few.weights[1]) < abs(many.weights[1]) / 3
+
+
+def test_the_less_sure_the_gain_the_less_far_weights_go() -> None:
+    """The whole way where it is over two standard errors, half of it over one and a half, else none."""
+    seen = set()
+    for seed in range(8):
+        found, whole = fit(nearly_equal(100, 0.5, seed)), _weights(nearly_equal(100, 0.5, seed))
+        assert found is not None
+        prior = np.array([PRIOR, 0.0, 0.0])
+        far = float((found.weights - prior)[1] / (whole - prior)[1])
+        sure = 2.0 if far == 1 else 1.5
+        assert found.weights == pytest.approx(prior + far * (whole - prior))
+        assert found.served == (found.gain > sure * found.error)
+        seen.add((found.served, far))
+    assert seen == {(False, 1.0), (True, 0.5), (True, 1.0)}
+
+
+def test_boldness_alone_is_no_gain() -> None:
+    made = choices(300, 3.0)
+    prior = np.array([PRIOR, 0.0, 0.0])
+    relevant = [replace(one, ratings=np.eye(6)[0]) for one in made]
+    gained = [_likelihood(one, 10 * prior) - _likelihood(one, None) for one in relevant]
+    assert gained == pytest.approx(np.zeros(300))
+
+
+def nearly_equal(count: int, signal: float, seed: int) -> list[Choice]:
+    """`choices` of which relevance hardly says which is best."""
+    made = choices(count, signal, seed)
+    return [replace(one, features=one.features * np.array([1 / 8, 1, 1])) for one in made]
 
 
 def test_lists_of_which_all_or_none_was_used_teach_nothing() -> None:

@@ -22,8 +22,8 @@ MAX_TRACKED = 50
 
 @dataclass(frozen=True, slots=True)
 class Refit:
-    """What a refit found: the recalls with feedback it rests on, how much better it ranked those it had not
-    seen (difference of mean reciprocal ranks), and whether recalls use it; `position` of its event."""
+    """What a refit found: the recalls with feedback it rests on, how much likelier it chose what was used in
+    those it had not seen, and whether recalls use it; `position` of its event."""
 
     evidence: int
     gain: float
@@ -80,7 +80,7 @@ class Learning(Handle):
     def refit_usefulness(self) -> Refit | None:
         """Fit the usefulness model to the feedback of all namespaces, now; None where nothing can be learned.
 
-        The model is used only if it ranked feedback better that it had not seen.
+        The model is used only as far as it told feedback better that it had not seen.
         """
         self._session.settle()
         fitted = refit(self._queries.usefulness_tables(), FEATURE_SET)
