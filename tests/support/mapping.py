@@ -188,14 +188,14 @@ def _part(owner: Any, name: str) -> Any:
 
 def parameters(function: Any) -> set[str]:
     """The names that a function takes, those of its `**options: Unpack[…]` too."""
-    taken = set()
+    taken, known = set(), getattr(inspect.unwrap(function), "__globals__", {})
     for name, parameter in inspect.signature(function).parameters.items():
         unpacked = re.fullmatch(r"Unpack\[(\w+)\]", str(parameter.annotation))
         if unpacked is None:
             taken.add(name)
         else:
-            taken |= set(inspect.get_annotations(function.__globals__[unpacked[1]]))
-    overloads = function.__globals__.get("RecallOptions") if function is Memory.recall else None
+            taken |= set(inspect.get_annotations(known[unpacked[1]]))
+    overloads = known.get("RecallOptions") if function is Memory.recall else None
     return taken | set(getattr(overloads, "__annotations__", ()))
 
 

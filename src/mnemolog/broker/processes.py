@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 _PAUSE = 0.02
+_EXEC_SECONDS = 5.0
 
 
 def spawn(command: Sequence[str], folder: Path, output: str) -> int:
@@ -29,13 +30,29 @@ def spawn(command: Sequence[str], folder: Path, output: str) -> int:
 def command_line(pid: int) -> str:
     """The arguments of a running process, or "" if there is none (a zombie has none either)."""
     if Path("/proc/self/cmdline").exists():
-        try:
-            return os.fsdecode(Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" "))
-        except OSError:
-            return ""
+        return _proc_command_line(pid)
     ps = ["/bin/ps", "-ww", "-o", "command=", "-p", str(pid)]
     listed = subprocess.run(ps, capture_output=True, check=False)  # noqa: S603 - our own command
     return os.fsdecode(listed.stdout)
+
+
+def _proc_command_line(pid: int) -> str:
+    """While a process turns into another program it has no arguments for a moment: then they are awaited."""
+    deadline = time.monotonic() + _EXEC_SECONDS
+    try:
+        while not (found := Path(f"/proc/{pid}/cmdline").read_bytes()) and _lives(pid):
+            if time.monotonic() > deadline:
+                break
+            time.sleep(_PAUSE)
+    except OSError:
+        return ""
+    return os.fsdecode(found.replace(b"\0", b" "))
+
+
+def _lives(pid: int) -> bool:
+    """Whether a process is there and no zombie."""
+    state = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0]
+    return state not in (b"Z", b"X")
 
 
 def is_running(pid: int, mark: str) -> bool:
