@@ -53,7 +53,9 @@ def examine(log: Log, views: Views) -> list[Finding]:
         tables = {view.name: _table(views, live, view.name, view.topic, partition) for view in VIEWS}
         for view in VIEWS:
             place = f"{live.generation}/p{partition:02d}/{view.name}"
-            if not is_projection(view):
+            if tables[view.name] is None:
+                found.append(Finding("problem", place, "the table is missing", "mnemolog replay"))
+            elif not is_projection(view):
                 found += _of_offset(tables[view.name], place, ends[view.topic].get(partition, 0))
             found += _of_rows(tables[view.name], place, live)
             found += _of_files(tables[view.name], place)

@@ -3,8 +3,23 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+_put_off = False
+
+
+def _in_child() -> None:
+    """A child that was forked from within the block never gets to its end."""
+    global _put_off
+    if _put_off:
+        _put_off = False
+        gc.enable()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)
 
 
 @contextmanager
@@ -17,8 +32,11 @@ def no_search_for_cycles() -> Iterator[None]:
     if not gc.isenabled():
         yield
         return
+    global _put_off
+    _put_off = True
     gc.disable()
     try:
         yield
     finally:
+        _put_off = False
         gc.enable()

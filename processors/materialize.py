@@ -19,6 +19,7 @@ from mnemolog.schemas.errors import MnemologError, ViewError
 from mnemolog.schemas.events import Event
 from mnemolog.schemas.records import StoredRecord
 from mnemolog.schemas.rows import Row
+from mnemolog.schemas.topics import partition_of
 
 if TYPE_CHECKING:
     from mnemolog.schemas.ports import ViewTable
@@ -58,7 +59,8 @@ class ShardWriter:
     `views` pairs each fold, and each projection, with its table. `on_rejected` keeps what can't be applied.
     `lock` is held while tables are written; give one that other processes see where they may write too.
     `lacks_vectors` says whether rows may be waiting for `fill_pending`. Up to `keeps` rows of each table stay
-    in memory from one batch to the next.
+    in memory from one batch to the next. With `partitions`, how many the log has, a record whose key belongs
+    to another one is rejected: its namespace is elsewhere.
     """
 
     def __init__(
@@ -68,6 +70,7 @@ class ShardWriter:
         on_rejected: OnRejected,
         lock: AbstractContextManager[object] | None = None,
         keeps: int = KEPT_ROWS,
+        partitions: int | None = None,
     ) -> None:
         self._folds = [(view, table) for view, table in views if not is_projection(view)]
         self._projections = [(view, table) for view, table in views if is_projection(view)]
@@ -76,6 +79,7 @@ class ShardWriter:
         self._lock = lock or threading.Lock()
         self._alone = lock is not None
         self._passed_over = 0
+        self._partitions = partitions
         self._kept = {fold.name: KeptRows(keeps) for fold, _ in self._folds}
         self.lacks_vectors = embedder is not None
 
@@ -100,8 +104,9 @@ class ShardWriter:
         """
         if not records:
             return
-        with self._lock, no_search_for_cycles():
-            decoded, unreadable = decode_all(records)
+        with self._lock:
+            with no_search_for_cycles():
+                decoded, unreadable = decode_all(records, self._partitions)
             batch = _Batch(
                 records[0].position.offset if since is None else since,
                 records[-1].position.offset,
@@ -126,15 +131,17 @@ class ShardWriter:
             return True
         _check_no_gap(fold, start, batch.first)
         fresh = [pair for pair in batch.decoded if pair[0].position.offset >= start]
-        changed, failed = fold_batch(fold, table, fresh, kept)
+        with no_search_for_cycles():
+            changed, failed = fold_batch(fold, table, fresh, kept)
         rows = self._embedded(changed)
         if table.revision() != revision:
             return False
         rejected = [*(bad for bad in batch.unreadable if bad.record.position.offset >= start), *failed]
         if rejected:
             self._on_rejected(rejected)
-        self._project(fold, rows, batch.through)
-        table.commit(rows, batch.through)
+        with no_search_for_cycles():
+            self._project(fold, rows, batch.through)
+            table.commit(rows, batch.through)
         if (written := table.revision()) == revision + 1:
             kept.keep(rows, written)
         if self._embedder is not None and any(lacks_vector(row) for row in rows):
@@ -215,11 +222,18 @@ def lacks_vector(row: Row) -> bool:
     return not row["deleted"] and "text" in row and row["vector"] is None
 
 
-def decode_all(records: Iterable[StoredRecord]) -> tuple[list[Decoded], list[Rejected]]:
-    """The events of `records`, and the records that hold none."""
+def decode_all(
+    records: Iterable[StoredRecord], partitions: int | None = None
+) -> tuple[list[Decoded], list[Rejected]]:
+    """The events of `records`, and the records that hold none, or stand in a partition that is not theirs."""
     decoded: list[Decoded] = []
     rejected: list[Rejected] = []
     for record in records:
+        here = record.position.partition
+        if partitions is not None and (own := partition_of(record.key or b"", partitions)) != here:
+            reason = f"its key belongs to partition {own} of {partitions}, not to {here}"
+            rejected.append(Rejected(record, reason))
+            continue
         try:
             decoded.append((record, decode(record)))
         except MnemologError as error:

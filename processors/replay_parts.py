@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -23,6 +24,8 @@ from mnemolog.storage.table import LanceTable
 
 if TYPE_CHECKING:
     from mnemolog.schemas.ports import Embedder, Log
+
+_logger = logging.getLogger(__name__)
 
 BATCH = 15_000
 KEPT_ROWS = 15_000
@@ -70,7 +73,9 @@ class PartFold:
         self._partition = partition
         self._rejected = 0
         tables = open_tables(views, manifest, partition, {topic})
-        self._writer = ShardWriter(tables, vectors, self._count, keeps=KEPT_ROWS)
+        self._writer = ShardWriter(
+            tables, vectors, self._count, keeps=KEPT_ROWS, partitions=manifest.partitions
+        )
 
     def _count(self, rejected: Sequence[Rejected]) -> None:
         self._rejected += len(rejected)
@@ -122,8 +127,10 @@ class _LiveMemories:
         for key in keys:
             by_partition.setdefault(partition_of(key.encode(), self._live.partitions), []).append(key)
         for partition, some in by_partition.items():
-            with suppress(ViewError):  # what is damaged is what a replay repairs; its texts are embedded anew
+            try:
                 yield from self._table(partition).lookup("pk", some)
+            except ViewError:  # what is damaged is what a replay repairs
+                _logger.warning("%d texts of p%02d may be embedded anew", len(some), partition, exc_info=True)
 
     def _table(self, partition: int) -> LanceTable:
         if partition not in self._tables:

@@ -89,7 +89,8 @@ def open_shard(
 ) -> ShardWriter:
     """The writer of one partition's views in a generation; see `open_tables`."""
     tables = open_tables(views, manifest, partition)
-    return ShardWriter(tables, RowEmbedder(embedder) if embedder else None, on_rejected, lock)
+    vectors = RowEmbedder(embedder) if embedder else None
+    return ShardWriter(tables, vectors, on_rejected, lock, partitions=manifest.partitions)
 
 
 def open_tables(

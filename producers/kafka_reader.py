@@ -76,7 +76,7 @@ class KafkaReader:
         target = TopicPartition(topic, partition)
         timeout = self._settings.timeout_ms
         with self._cursor() as cursor:
-            found = cursor.consumer.offsets_for_times({target: timestamp}, timeout_ms=timeout)[target]
+            found = cursor.consumer.offsets_for_times({target: max(timestamp, 0)}, timeout_ms=timeout)[target]
             if found is not None and found.offset >= 0:
                 return int(found.offset)
             return int(cursor.consumer.end_offsets([target], timeout_ms=timeout)[target])

@@ -64,7 +64,7 @@ def create_topics(
 def recreate_topics(
     bootstrap: str | Sequence[str], partitions: int, *, timeout_seconds: float = 30.0
 ) -> TopicsReport:
-    """Throw all topics away with what is in them, and make them anew, with as many copies as they had.
+    """Throw all topics away with what is in them, and make them anew, with the copies and settings they had.
 
     Raises:
         LogUnavailableError: no broker answers.
@@ -76,9 +76,10 @@ def recreate_topics(
         with settings.translated():
             found = sorted(_describe(admin, TOPIC_NAMES))
             copies = len(admin.describe_topics([MEMORIES])[0]["partitions"][0]["replica_nodes"])
+            kept = _settings(admin, "modified")
             admin.delete_topics(found)
             _wait_until_gone(admin, timeout_seconds)
-            return _report(admin, _create(admin, partitions, copies), partitions)
+            return _report(admin, _create(admin, partitions, copies, kept), partitions)
     finally:
         admin.close()
 
@@ -108,22 +109,29 @@ def _describe(admin: Any, topics: Iterable[str]) -> dict[str, int]:
     }
 
 
-def _create(admin: Any, partitions: int, replication: int) -> tuple[str, ...]:
+def _create(
+    admin: Any, partitions: int, replication: int, kept: Mapping[str, Mapping[str, str]] | None = None
+) -> tuple[str, ...]:
     missing = sorted(TOPIC_NAMES - set(_describe(admin, TOPIC_NAMES)))
     if not missing:
         return ()
-    wanted = {spec.name: _creation(spec, partitions, replication) for spec in TOPICS if spec.name in missing}
+    own = kept or {}
+    wanted = {
+        spec.name: _creation(spec, partitions, replication, own.get(spec.name, {}))
+        for spec in TOPICS
+        if spec.name in missing
+    }
     answer = admin.create_topics(wanted, raise_errors=False)
     admin.wait_for_topics([name for name in missing if _was_made(answer, name)])
     return tuple(name for name in missing if _was_made(answer, name))
 
 
-def _creation(spec: TopicSpec, partitions: int, replication: int) -> dict[str, Any]:
+def _creation(spec: TopicSpec, partitions: int, replication: int, own: Mapping[str, str]) -> dict[str, Any]:
     safe = {"min.insync.replicas": "2"} if replication > 2 else {}
     return {
         "num_partitions": partitions,
         "replication_factor": replication,
-        "configs": {**spec.config, **safe},
+        "configs": {**safe, **own, **spec.config},
     }
 
 
@@ -146,13 +154,19 @@ def _report(admin: Any, created: tuple[str, ...], partitions: int) -> TopicsRepo
 
 
 def _other_settings(admin: Any) -> dict[str, dict[str, str]]:
-    resources = [ConfigResource(ConfigResourceType.TOPIC, spec.name) for spec in TOPICS]
-    described = admin.describe_configs(resources, config_filter="all")["topic"]
+    described = _settings(admin, "all")
     differences = {spec.name: _difference(described[spec.name], spec) for spec in TOPICS}
     return {name: found for name, found in differences.items() if found}
 
 
-def _difference(described: Mapping[str, Mapping[str, str]], spec: TopicSpec) -> dict[str, str]:
+def _settings(admin: Any, which: str) -> dict[str, dict[str, str]]:
+    """Topic → setting → value."""
+    resources = [ConfigResource(ConfigResourceType.TOPIC, spec.name) for spec in TOPICS]
+    described = admin.describe_configs(resources, config_filter=which)["topic"]
     return {
-        key: described[key]["value"] for key, value in spec.config.items() if described[key]["value"] != value
+        topic: {key: one["value"] for key, one in settings.items()} for topic, settings in described.items()
     }
+
+
+def _difference(described: Mapping[str, str], spec: TopicSpec) -> dict[str, str]:
+    return {key: described[key] for key, value in spec.config.items() if described[key] != value}

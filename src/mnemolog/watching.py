@@ -34,16 +34,21 @@ class Watch:
     def wait(self, at: Position, timeout: float) -> bool:
         """Whether the views have applied `at` within `timeout` seconds."""
         deadline = time.monotonic() + timeout
-        while self._look(at.topic, at.partition) <= at.offset:
-            if time.monotonic() >= deadline:
-                return False
-            time.sleep(POLL_SECONDS)
-        return True
+        seen = self._seen.setdefault((at.topic, at.partition), _Seen())
+        while (left := deadline - time.monotonic()) > 0:
+            if self._look(seen, at, left) > at.offset:
+                return True
+            time.sleep(min(POLL_SECONDS, left))
+        return self._applied(at.topic, at.partition) > at.offset
 
-    def _look(self, topic: str, partition: int) -> int:
-        seen = self._seen.setdefault((topic, partition), _Seen())
-        with seen.lock:
+    def _look(self, seen: _Seen, at: Position, patience: float) -> int:
+        """What was seen just now, by whoever looked. A look that fails fails for who looks."""
+        if not seen.lock.acquire(timeout=patience):
+            return -1
+        try:
             if time.monotonic() - seen.at >= POLL_SECONDS:
-                seen.offset = self._applied(topic, partition)
+                seen.offset = self._applied(at.topic, at.partition)
                 seen.at = time.monotonic()
             return seen.offset
+        finally:
+            seen.lock.release()

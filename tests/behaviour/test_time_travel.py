@@ -169,10 +169,11 @@ def test_what_is_no_moment_is_refused(mem: Memory, moment: object) -> None:
 
 def test_before_the_log_nothing_was_known(mem: Memory) -> None:
     mem.remember("one")
-    long_ago = datetime(2001, 1, 1, tzinfo=UTC)
-    assert not mem.recall("one", as_of=long_ago)
-    assert mem.list(as_of=long_ago).total == 0
-    assert texts(mem.diff(long_ago).learned) == ["one"]
+    for year in (1, 1960, 2001):
+        long_ago = datetime(year, 1, 1, tzinfo=UTC)
+        assert not mem.recall("one", as_of=long_ago)
+        assert mem.list(as_of=long_ago).total == 0
+        assert texts(mem.diff(long_ago).learned) == ["one"]
 
 
 def test_a_moment_that_the_log_no_longer_has_is_refused(tmp_path: Path) -> None:

@@ -5,17 +5,25 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from kafka import KafkaAdminClient
+from kafka.admin import ConfigResource, ConfigResourceType
 from support.command_line import CommandLine
 from support.workers import WorkerThread, folded, live, wait_until_caught_up
 
 import mnemolog
 from mnemolog.broker import LocalBroker
 from mnemolog.embedders import resolve
+from mnemolog.processors.deadletters import keep_in
+from mnemolog.processors.materialize import Rejected
+from mnemolog.producers.clock import utc_now
 from mnemolog.producers.kafka import KafkaLog, create_topics
+from mnemolog.schemas.positions import Position
+from mnemolog.schemas.records import StoredRecord
 from mnemolog.schemas.topics import CONTEXT, MEMORIES
 from mnemolog.storage.layout import Views
 
@@ -33,6 +41,18 @@ def cli(own_broker: LocalBroker, tmp_path: Path) -> Iterator[CommandLine]:
 
 def connect(kafka: str, views: Path) -> mnemolog.Memory:
     return mnemolog.connect(kafka, views, ("n0",), embedder=MODEL, track="off")
+
+
+def set_largest(kafka: str, size: str) -> None:
+    """Give a topic a setting that is not ours."""
+    with closing(KafkaAdminClient(bootstrap_servers=kafka)) as admin:
+        admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, MEMORIES, {"max.message.bytes": size})])
+
+
+def largest(kafka: str) -> str:
+    with closing(KafkaAdminClient(bootstrap_servers=kafka)) as admin:
+        described = admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, MEMORIES)])
+        return str(described["topic"][MEMORIES]["max.message.bytes"]["value"])
 
 
 def fill(root: mnemolog.Memory) -> datetime:
@@ -70,6 +90,7 @@ def test_nothing_but_the_shards_changes(cli: CommandLine, own_broker: LocalBroke
             moment = fill(root)
             wait_until_caught_up(log, views)
         before = answers(root, moment)
+    set_largest(kafka, "2000000")
     for turn, partitions in enumerate((5, 2)):
         report = cli.json(
             "repartition", partitions, "--file", tmp_path / f"log{turn}.jsonl", "--yes", *target
@@ -83,6 +104,7 @@ def test_nothing_but_the_shards_changes(cli: CommandLine, own_broker: LocalBroke
             assert {log.partitions(topic) for topic in (MEMORIES, CONTEXT)} == {partitions}
             assert live(views) == folded(log, resolve(MODEL))
             assert answers(root, moment) == before
+    assert largest(kafka) == "2000000"
     with KafkaLog(kafka) as log, connect(kafka, views) as root:
         with WorkerThread(kafka, views, "after", resolve(MODEL)):
             for name in NAMES:
@@ -109,6 +131,7 @@ def test_what_still_writes_stops_it_before_anything_is_changed(
         result = cli.run("repartition", 2, "--file", file, "--yes", *target)
         stop.set()
         writer.join()
+    assert "mnemolog import" not in result.output
     assert result.exit_code != 0
     assert "still writing" in result.output
     assert not file.exists()
@@ -134,6 +157,12 @@ def test_what_makes_no_sense_changes_nothing(
         result = cli.run("repartition", *arguments)
         assert result.exit_code == 2
         assert told in result.output
+    with KafkaLog(own_broker.bootstrap) as log:
+        record = StoredRecord(Position(MEMORIES, 0, 0), 0, b"n", b"bad", ())
+        keep_in(log, utc_now)([Rejected(record, "it is bad")])
+        result = cli.run("repartition", 2, "--file", new, "--yes", *target)
+        assert result.exit_code == 2
+        assert "1 dead letters wait" in result.output
     assert not new.exists()
     assert taken.read_text() == "mine"
     with KafkaLog(own_broker.bootstrap) as log:

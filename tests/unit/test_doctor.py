@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,15 @@ def test_a_log_that_lost_its_end_is_a_problem_that_a_replay_repairs(cli: Command
     connection.close()
     assert all("has applied 2 offsets, and the log has 1" in one for one in findings(cli, 1))
     cli.ok("replay")
+    assert findings(cli, 0) == []
+
+
+@pytest.mark.parametrize("name", ["memories", "edges", "context"])
+def test_a_table_that_is_missing_is_a_problem_that_a_repair_mends(cli: CommandLine, name: str) -> None:
+    live = Views(cli.home / "views").current().generation
+    shutil.rmtree(cli.home / "views" / live / "p00" / f"{name}.lance")
+    assert "the table is missing" in findings(cli, 1)
+    cli.ok("doctor", "--repair")
     assert findings(cli, 0) == []
 
 

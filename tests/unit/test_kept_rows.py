@@ -110,3 +110,11 @@ def test_the_rows_that_were_written_longest_ago_give_way() -> None:
     assert kept.among(["a", "b", "c"]) == [{"pk": "a", "n": 1}, {"pk": "c"}]
     kept.at(3)
     assert kept.among(["a", "c"]) == []
+
+
+def test_long_texts_count_for_more() -> None:
+    kept = KeptRows(10)
+    kept.keep([{"pk": f"{number}", "text": "x" * 60_000} for number in range(5)], 1)
+    assert kept.among([str(number) for number in range(5)]) == []
+    kept.keep([{"pk": f"s{number}", "text": "short"} for number in range(20)], 2)
+    assert len(kept.among([f"s{number}" for number in range(20)])) == 10

@@ -55,3 +55,23 @@ def test_many_that_wait_look_no_more_often_than_one() -> None:
         found = list(threads.map(lambda _: watch.wait(Position("a", 0, 0), seconds), range(20)))
     assert found == [False] * 20
     assert views.looks <= 2 * seconds / POLL_SECONDS
+
+
+def test_who_waits_no_longer_is_answered_from_a_look_of_now() -> None:
+    views = Views()
+    watch = Watch(views.applied)
+    assert not watch.wait(Position("a", 0, 0), 0)
+    views.offsets["a", 0] = 1
+    assert watch.wait(Position("a", 0, 0), 0)
+
+
+def test_a_slow_look_of_another_holds_nobody_beyond_its_time() -> None:
+    def slow(_topic: str, _partition: int) -> int:
+        time.sleep(0.5)
+        return 0
+
+    watch = Watch(slow)
+    with ThreadPoolExecutor(6) as threads:
+        started = time.monotonic()
+        assert not any(threads.map(lambda _: watch.wait(Position("a", 0, 0), 0.1), range(6)))
+    assert time.monotonic() - started < 2

@@ -28,7 +28,8 @@ app = typer.Typer(
 _Positions = Annotated[list[str] | None, typer.Argument(metavar="POSITION", help="As list prints them.")]
 
 
-def _queue(log: Log) -> DeadLetterQueue:
+def dead_letters(log: Log) -> DeadLetterQueue:
+    """The dead letters of a log, decided about now."""
     from mnemolog.processors.deadletter_queue import DeadLetterQueue
     from mnemolog.producers.clock import utc_now
 
@@ -41,7 +42,7 @@ def list_(
 ) -> None:
     """The records that wait for a decision, oldest first; with --json one a line, their bytes as text."""
     with open_log(target) as log:
-        letters = _queue(log).letters(resolved=every)
+        letters = dead_letters(log).letters(resolved=every)
     if target.json:
         print_json_lines(map(_document, letters))
         return
@@ -99,7 +100,7 @@ def _decide(target: Target, positions: Sequence[str], every: bool, verb: str, ac
         raise UsageError("give positions, or --all")
     wanted = [parse_position(position) for position in positions]
     with open_log(target) as log:
-        queue = _queue(log)
+        queue = dead_letters(log)
         chosen = queue.letters() if every else list(wanted)
         done = [_attempt(queue, one, act) for one in chosen]
     _print_decided(target, done, verb)

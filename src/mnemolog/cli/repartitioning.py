@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mnemolog.cli.deadletters import dead_letters
 from mnemolog.cli.exits import ExitCode
 from mnemolog.cli.options import Target, command
 from mnemolog.cli.output import note, print_json, say
@@ -16,7 +17,7 @@ from mnemolog.cli.replaying import replay_all
 from mnemolog.cli.session import open_log, require_kafka, views_root
 from mnemolog.cli.shell import UsageError
 from mnemolog.schemas.errors import LogError
-from mnemolog.schemas.topics import MEMORIES, TOPIC_NAMES
+from mnemolog.schemas.topics import DEADLETTERS, MEMORIES, TOPIC_NAMES
 
 if TYPE_CHECKING:
     from mnemolog.schemas.ports import Log
@@ -40,9 +41,10 @@ def repartition(
 ) -> int:
     """Give the log on Kafka another number of partitions, and build the views from it.
 
-    Stop the workers and all programs that write before, and start them after. The log goes to a file, the
-    topics are made anew, the file is appended to them, and the views are replayed into a new generation:
-    vectors of texts are taken from the old one. Positions are new.
+    Stop workers and all programs that use the log before, and start them after: a handle that is open keeps
+    the old number. The log goes to a file, the topics are made anew, the file is appended to them, and the
+    views are replayed into a new generation: vectors of texts are taken from the old one. Positions are new,
+    and dead letters, which name old ones, stay in the file alone.
     """
     kafka = require_kafka(target, "an embedded memory is exported, and imported into a new folder")
     views_root(target)
@@ -56,14 +58,16 @@ def repartition(
         before = log.partitions(MEMORIES)
         if before == partitions:
             raise UsageError(f"there are {before} partitions already")
+        if waiting := len(dead_letters(log).letters()):
+            raise UsageError(f"{waiting} dead letters wait: retry or drop them first, their positions go")
         records = _save(target, log, file)
-    if not target.json:
-        note(
-            f"{file} has all {records} records. Should this be interrupted, go on with: "
-            f"mnemolog init --partitions {partitions}, mnemolog import {file}, mnemolog replay"
-        )
-    _make_anew(target, kafka, partitions, file)
-    report = replay_all(target)
+    try:
+        _make_anew(target, kafka, partitions, file)
+        report = replay_all(target)
+    except BaseException:
+        note(f"{file} has all {records} records. Go on with: mnemolog init --partitions {partitions}")
+        note(f"--replication as before, then mnemolog import {file} and mnemolog replay")
+        raise
     if target.json:
         print_json({"partitions": partitions, "records": records, "generation": report.manifest.generation})
     else:
@@ -74,12 +78,15 @@ def repartition(
 
 def _save(target: Target, log: Log, file: Path) -> int:
     """Export the whole log; how many records it has."""
-    from mnemolog.transfer.records import export_log
+    from mnemolog.transfer.records import export_log, read_file
 
     with progress("exporting", shown=not target.json) as advance:
         ends = _ends(log)
         records = export_log(log, file, on_progress=advance)
         time.sleep(_QUIET_SECONDS)
+        whole = sum(1 for _ in read_file(file)) == records
+    if not whole:
+        raise LogError(f"{file} does not hold the {records} records of the log; nothing was changed")
     if _ends(log) != ends:
         file.unlink()
         raise LogError("something is still writing to the log; nothing was changed. Stop it, and try again")
@@ -98,4 +105,4 @@ def _make_anew(target: Target, kafka: str, partitions: int, file: Path) -> None:
     if not report.sound:
         raise LogError(f"the topics were not made as they should be: {report}. {file} has the whole log")
     with open_log(target) as log, progress("importing", shown=not target.json) as advance:
-        import_log(log, file, advance)
+        import_log(log, file, advance, without={DEADLETTERS})

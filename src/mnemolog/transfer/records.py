@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import os
 from collections.abc import Callable, Collection, Iterable, Iterator
 from heapq import merge
 from operator import attrgetter
@@ -52,7 +53,9 @@ def export_log(
         else:
             with partial.open("wb") as opened:
                 count = write_lines(records, opened)
+        _make_durable(partial)
         partial.replace(file)
+        _make_durable(file.parent)
     except OSError as error:
         raise InvalidInputError(
             f"{file} can't be written: {error.strerror or error}", field="file"
@@ -62,20 +65,32 @@ def export_log(
     return count
 
 
-def import_log(log: BulkLog, file: Path, on_progress: OnProgress | None = None) -> int:
+def _make_durable(path: Path) -> None:
+    """Let a file, or what is in a folder, outlast a loss of power."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def import_log(
+    log: BulkLog, file: Path, on_progress: OnProgress | None = None, without: Collection[str] = ()
+) -> int:
     """Append all records of a file that `export_log` wrote; how many there were.
 
     The whole file is checked before anything is appended. Records of a namespace keep their order, and all
     keep their bytes, headers and times; positions are new. What was imported before changes no view when it
     comes again; only of context and settings the last word holds, so old ones hold again over newer ones.
+    Records of the topics `without` are left out.
 
     Raises:
         InvalidInputError: the file can't be read, or a record in it makes no sense; nothing was appended.
         LogError: the log took no more; the records before are in it. Import the file again.
     """
-    total = sum(1 for _ in read_file(file))
+    total = sum(record.topic not in without for record in read_file(file))
     count = 0
-    for delivery in log.append_each(read_file(file)):
+    for delivery in log.append_each(one for one in read_file(file) if one.topic not in without):
         if delivery.error is not None:
             raise delivery.error
         count += 1
