@@ -164,7 +164,7 @@ def test_writers_that_all_believe_they_own_a_partition_give_one_clean_fold(
 READ = """
 import sys, mnemolog
 kafka, views, first, second, model = sys.argv[1:6]
-with mnemolog.connect(kafka, views, (first, second), embedder=model) as mem:
+with mnemolog.connect(kafka, views, (first, second), embedder=model, wait_seconds=120) as mem:
     for line in sys.stdin:
         token, query = line.strip().split(" ", 1)
         print(*mem.recall(query, k=3, after=token).ids, flush=True)
