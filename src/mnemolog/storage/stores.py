@@ -88,7 +88,7 @@ class FolderStore:
         """See `Store.write`: a temporary file is synced, then takes the name in one step."""
         path, temporary = self._root / name, self._temporary(name, data)
         temporary.replace(path)
-        _sync_folder(path.parent)
+        make_durable(path.parent)
 
     def create(self, name: str, data: bytes) -> bool:
         """See `Store.create`: a link is made only where no file has the name."""
@@ -99,7 +99,7 @@ class FolderStore:
             return False
         finally:
             temporary.unlink()
-        _sync_folder(path.parent)
+        make_durable(path.parent)
         return True
 
     def _temporary(self, name: str, data: bytes) -> Path:
@@ -163,8 +163,9 @@ def _locked(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
+def make_durable(path: Path) -> None:
+    """Let a file, or what a folder has, outlast a loss of power."""
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:

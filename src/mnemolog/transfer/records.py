@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-import os
 from collections.abc import Callable, Collection, Iterable, Iterator
 from heapq import merge
 from operator import attrgetter
@@ -17,6 +16,7 @@ from mnemolog.schemas.errors import InvalidInputError
 from mnemolog.schemas.namespaces import Namespace
 from mnemolog.schemas.records import Headers, Record, StoredRecord
 from mnemolog.schemas.topics import TOPIC_NAMES, TOPICS
+from mnemolog.storage.stores import make_durable
 from mnemolog.transfer.parquet import read_parquet, write_parquet
 
 if TYPE_CHECKING:
@@ -53,9 +53,9 @@ def export_log(
         else:
             with partial.open("wb") as opened:
                 count = write_lines(records, opened)
-        _make_durable(partial)
+        make_durable(partial)
         partial.replace(file)
-        _make_durable(file.parent)
+        make_durable(file.parent)
     except OSError as error:
         raise InvalidInputError(
             f"{file} can't be written: {error.strerror or error}", field="file"
@@ -63,15 +63,6 @@ def export_log(
     finally:
         partial.unlink(missing_ok=True)
     return count
-
-
-def _make_durable(path: Path) -> None:
-    """Let a file, or what is in a folder, outlast a loss of power."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def import_log(
