@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from mnemolog.query.live import Live
 from mnemolog.query.masks import Mask
 from mnemolog.query.models import Trace
-from mnemolog.query.namespace_cache import NamespaceCache
 from mnemolog.query.question import Question
 from mnemolog.query.scoring.features import FEATURES, Scene, Seen, features_of
 from mnemolog.query.scoring.formulas import Floats
 from mnemolog.query.scoring.relevance import Evidence
+from mnemolog.query.scoring.terms import Beside
 from mnemolog.query.scoring.usefulness import lift, link_lift, shapes_at
 
 
@@ -30,11 +30,11 @@ class Learned:
 
 
 def learned_of(
-    cache: NamespaceCache,
     live: Live,
     question: Question,
     evidence: Evidence,
     places: NDArray[np.int64],
+    held: Beside,
     seen: Seen,
 ) -> Learned:
     """The usefulness of the candidates at `places`, which ascend."""
@@ -44,7 +44,7 @@ def learned_of(
     links, parts = np.ones(len(places)), dict[str, Floats]()
     if knowledge is not None and knowledge.pooled and question.weights.links:
         links, parts = link_lift(knowledge, kind, texts, named, places, question.weights.links)
-    scene = _scene(cache, live, question, evidence, places)
+    scene = Scene(evidence, texts, places, held, kind)
     features = features_of(scene, Seen(seen.relevance * links, seen.terms))
     usefulness = links if parts else None
     if knowledge is not None and knowledge.weights is not None:
@@ -52,16 +52,6 @@ def learned_of(
         usefulness = links * lifted
         parts |= {f"model:{name}": shares[:, at] for at, name in enumerate(FEATURES)}
     return Learned(usefulness, parts, features, named)
-
-
-def _scene(
-    cache: NamespaceCache, live: Live, question: Question, evidence: Evidence, places: NDArray[np.int64]
-) -> Scene:
-    before = live.texts.sequence.before[places]
-    slots = np.concatenate([live.slots[places], np.where(before >= 0, live.slots[before], -1)])
-    held, many = cache.postings.holding(question.terms, slots), len(places)
-    sides = held.at(0, many), held.at(many, 2 * many)
-    return Scene(evidence, live.texts, places, *sides, question.query_type)
 
 
 def traces(live: Live, learned: Learned, places: NDArray[np.int64], chosen: list[int]) -> list[Trace]:

@@ -18,6 +18,7 @@ from mnemolog.query.scoring.features import Seen
 from mnemolog.query.scoring.formulas import KIND_IMPORTANCE, NEUTRAL, Floats
 from mnemolog.query.scoring.relevance import Evidence, Sought, relevance
 from mnemolog.query.scoring.score import Candidates
+from mnemolog.query.scoring.terms import Beside
 from mnemolog.query.topmost import topmost
 from mnemolog.schemas.checks import check_finite
 from mnemolog.schemas.errors import InvalidInputError
@@ -47,11 +48,11 @@ class Recalled:
 def recall(cache: NamespaceCache, live: Live, question: Question) -> Recalled:
     """The `k` best memories of the namespace, and what was looked at."""
     evidence = _evidence(cache, live, question)
-    found, relevant = _candidates(evidence, live, question, _shown(cache, live, question))
+    found, held, relevant = _candidates(cache, live, question, evidence, _shown(cache, live, question))
     places, slots = found.places, live.slots[found.places]
     if not places.size:
         return Recalled([])
-    learned = learned_of(cache, live, question, evidence, places, relevant)
+    learned = learned_of(live, question, evidence, places, held, relevant)
     kinds = _kinds(cache, slots)
     age = question.now.timestamp() - cache.used[slots]
     candidates = Candidates(
@@ -129,8 +130,11 @@ def _shown(cache: NamespaceCache, live: Live, question: Question) -> Mask:
     return selected
 
 
-def _candidates(evidence: Evidence, live: Live, question: Question, shown: Mask) -> tuple[Found, Seen]:
-    """The best of both searches and the neighbours of the best, and how relevant they are."""
+def _candidates(
+    cache: NamespaceCache, live: Live, question: Question, evidence: Evidence, shown: Mask
+) -> tuple[Found, Beside, Seen]:
+    """The best of both searches and the neighbours of the best, which of the question's terms are held there,
+    and how relevant they are."""
     by_keyword = topmost(evidence.bm25, shown & (evidence.bm25 > 0), CANDIDATES)
     by_vector = _NOWHERE
     if evidence.cosine is not None:
@@ -140,11 +144,19 @@ def _candidates(evidence: Evidence, live: Live, question: Question, shown: Mask)
     found = keyword | vector
     places = np.flatnonzero(_with_neighbours(found, np.flatnonzero(found), live))
     sought = Sought(question.asks, live.numbers(question.authors))
-    total, terms = relevance(evidence, live.texts, sought, question.weights, places)
+    held = _held(cache, live, question, places)
+    total, terms = relevance(evidence, live.texts, sought, question.weights, places, held)
     best = places[topmost(total, found[places], NEIGHBOURS_OF)]
     kept = np.flatnonzero((_with_neighbours(found, best, live) & shown)[places])
     seen = Seen(total[kept], {name: values[kept] for name, values in terms.items()})
-    return Found(places[kept], vector[places[kept]], keyword[places[kept]]), seen
+    return Found(places[kept], vector[places[kept]], keyword[places[kept]]), held.at(kept), seen
+
+
+def _held(cache: NamespaceCache, live: Live, question: Question, places: Places) -> Beside:
+    before = live.texts.sequence.before[places]
+    slots = np.concatenate([live.slots[places], np.where(before >= 0, live.slots[before], -1)])
+    held, many = cache.postings.holding(question.terms, slots), len(places)
+    return Beside(held.at(slice(0, many)), held.at(slice(many, 2 * many)))
 
 
 def _mask(size: int, places: Places) -> Mask:

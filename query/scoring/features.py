@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from mnemolog.query.scoring.formulas import Floats
 from mnemolog.query.scoring.relevance import Evidence, Texts
 from mnemolog.query.scoring.sequence import Integers
-from mnemolog.query.scoring.terms import Holding
+from mnemolog.query.scoring.terms import Beside
 
 TERMS = (
     "keyword",
@@ -68,14 +68,13 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What a recall saw: the candidates' `places` in `texts`, ascending; which of the question's terms each
-    of them holds (`holding`), and which the one before it holds (`before`)."""
+    """What a recall saw: the candidates' `places` in `texts`, ascending, and which of the question's terms
+    are `held` there."""
 
     evidence: Evidence
     texts: Texts
     places: Integers
-    holding: Holding
-    before: Holding
+    held: Beside
     query_type: str
 
 
@@ -99,11 +98,12 @@ def _form(scene: Scene) -> dict[str, NDArray[Any]]:
 
 def _held(scene: Scene) -> dict[str, Floats]:
     """Which of the question's terms the text holds, alone and together with the one before."""
+    own = scene.held.own
     return {
-        "coverage": scene.holding.coverage(),
-        "joined_coverage": scene.holding.beside(scene.before).coverage(),
-        "terms_held": scene.holding.count(),
-        "rarest_held": scene.holding.rarest(),
+        "coverage": own.coverage(),
+        "joined_coverage": scene.held.joined(),
+        "terms_held": own.count(),
+        "rarest_held": own.rarest(),
     }
 
 

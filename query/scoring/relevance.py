@@ -16,6 +16,7 @@ from mnemolog.query.scoring.dates import Calendar, date_match
 from mnemolog.query.scoring.english import Asks
 from mnemolog.query.scoring.formulas import Floats, extent, minmax, share_of_max
 from mnemolog.query.scoring.sequence import Flags, Integers, Sequence
+from mnemolog.query.scoring.terms import Beside
 from mnemolog.query.scoring.weights import Weights
 
 LONG_QUESTION_WORDS = 40
@@ -29,6 +30,9 @@ NOTES_MAX_FIRST_PERSON, NOTES_MAX_ASKING = 0.2, 0.05
 """From so many on, over so many days, memories without an author are a running record, unless more than this
 share of them says "I" or asks: then they are what people said. The shares were measured to be .00–.07 and
 .00–.002 in agents' notes, .60–.68 and .18–.31 in chats."""
+
+TOLD = 0.4
+"""The part of what a remark holds alone that `joined` leaves out."""
 
 LEAST = 1e-3
 """Relevance never falls to nothing, so that the product of factors keeps its order."""
@@ -103,10 +107,16 @@ class Sought:
 
 
 def relevance(
-    evidence: Evidence, texts: Texts, sought: Sought, weights: Weights, places: Integers | None = None
+    evidence: Evidence,
+    texts: Texts,
+    sought: Sought,
+    weights: Weights,
+    places: Integers | None = None,
+    held: Beside | None = None,
 ) -> tuple[Floats, dict[str, Floats]]:
     """The relevance of the memories at `places`, all of them for None, at least 0.001, and the terms that it
-    is the sum of, by name. What a search says is measured against all memories, wherever they stand."""
+    is the sum of, by name. What a search says is measured against all memories, wherever they stand; `held`
+    is which of the question's terms are held at `places`."""
     at = np.arange(len(evidence.bm25)) if places is None else places
     searches = evidence.searches
     keyword, similar = searches.keyword(at), searches.similar(at)
@@ -119,7 +129,8 @@ def relevance(
         **_session_terms(evidence, texts, at, weights),
         **_question_terms(texts, at, sought, weights),
         **_form_terms(texts, at, weights),
-        "fresh": _freshness(texts, at, weights) if texts.running_notes else None,
+        **_note_terms(searches, texts, at, weights),
+        "joined": None if held is None or not texts.peers else weights.joined * _together(held),
     }
     kept = {name: values for name, values in terms.items() if values is not None and values.any()}
     total = sum(kept.values(), np.zeros_like(keyword))
@@ -222,9 +233,21 @@ def _form_terms(texts: Texts, at: Integers, weights: Weights) -> Terms:
     return {"length": length, "opening": _scaled(weights.opening, texts.sequence.opens[at])}
 
 
-def _freshness(texts: Texts, at: Integers, weights: Weights) -> Floats:
+def _together(held: Beside) -> Floats:
+    """A remark and the one before it, whoever wrote that, make up an answer together: the share of the terms
+    that both hold, less a part of what the remark holds alone, which the searches have told already."""
+    together: Floats = held.joined() - TOLD * held.own.coverage()
+    return together
+
+
+def _note_terms(searches: Searches, texts: Texts, at: Integers, weights: Weights) -> Terms:
     """What a running record says of the last weeks is what most questions are about. Ages count from the
-    newest note, so the order does not change while nothing is written."""
+    newest note, so the order does not change while nothing is written. And of notes that go on with each
+    other the last says how things stand: a note loses as its follower answers too."""
+    if not texts.running_notes:
+        return {}
     age = (texts.days[1] - texts.calendar.day[at]).astype(np.float64)
-    fresh: Floats = weights.fresh * np.exp2(-age / FRESH_DAYS)
-    return fresh
+    return {
+        "fresh": weights.fresh * np.exp2(-age / FRESH_DAYS),
+        "continued": -weights.continued * searches.both(texts.sequence.after[at]),
+    }

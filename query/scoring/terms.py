@@ -18,9 +18,9 @@ class Holding:
     rarity: Floats
     held: NDArray[np.bool_]
 
-    def at(self, start: int, end: int) -> Holding:
-        """The same of the documents from `start` to before `end`."""
-        return Holding(self.rarity, self.held[:, start:end])
+    def at(self, which: slice | NDArray[np.int64]) -> Holding:
+        """The same of some of the documents."""
+        return Holding(self.rarity, self.held[:, which])
 
     def beside(self, other: Holding) -> Holding:
         """What each document and the one that stands at its place in `other` hold together."""
@@ -42,3 +42,19 @@ class Holding:
         highest = float(self.rarity.max(initial=0.0))
         held: Floats = (self.rarity[:, None] * self.held).max(axis=0, initial=0.0)
         return held / highest if highest else held
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What each document holds itself, `own`, and what the one before it holds, `before`."""
+
+    own: Holding
+    before: Holding
+
+    def at(self, which: NDArray[np.int64]) -> Beside:
+        """The same of some of the documents."""
+        return Beside(self.own.at(which), self.before.at(which))
+
+    def joined(self) -> Floats:
+        """The share of the terms that each holds together with the one before it."""
+        return self.own.beside(self.before).coverage()

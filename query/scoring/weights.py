@@ -49,6 +49,8 @@ class Weights:
     length: float = 0.2
     opening: float = 0.1
     fresh: float = 0.4
+    joined: float = 0.6
+    continued: float = 0.4
 
     def updated(self, changes: Mapping[str, float] | None) -> Weights:
         """These weights with some of them changed.

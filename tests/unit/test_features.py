@@ -20,7 +20,7 @@ from mnemolog.query.question import Question
 from mnemolog.query.recall import recall
 from mnemolog.query.scoring.english import asks_of
 from mnemolog.query.scoring.features import FEATURES, Scene, Seen, features_of
-from mnemolog.query.scoring.terms import Holding
+from mnemolog.query.scoring.terms import Beside, Holding
 from mnemolog.query.scoring.usefulness import Knowledge
 from mnemolog.schemas.rows import memories_schema
 from mnemolog.storage.arrow import to_arrow
@@ -43,7 +43,7 @@ def scene(count: int = 5, times: list[float] | None = None, places: list[int] | 
     bm25 = [float(at) for at in range(count)]
     at = np.arange(count) if places is None else np.array(places)
     none = holding([False] * len(at))
-    return Scene(found(bm25, texts, [one / 10 for one in bm25]), texts, at, none, none, "what")
+    return Scene(found(bm25, texts, [one / 10 for one in bm25]), texts, at, Beside(none, none), "what")
 
 
 def test_terms_count_together_with_those_of_the_remark_before() -> None:
@@ -52,7 +52,7 @@ def test_terms_count_together_with_those_of_the_remark_before() -> None:
         holding([False, True], *[[False] * 2] * 2),
     )
     texts = made(["a", "b"], [0, 1])
-    seen = Scene(found([1, 1], texts), texts, np.arange(2), own, before, "what")
+    seen = Scene(found([1, 1], texts), texts, np.arange(2), Beside(own, before), "what")
     named = features(seen, [1.0, 1.0])
     assert named["coverage"] == [0.5, 0.25]
     assert named["joined_coverage"] == [0.5, 0.75]
@@ -87,7 +87,7 @@ def test_a_neighbour_that_is_no_candidate_has_no_relevance() -> None:
 def test_without_vectors_terms_or_neighbours_all_is_finite() -> None:
     texts = made(["a"], [-1])
     nothing = Holding(np.zeros(0), np.zeros((0, 1), dtype=bool))
-    alone = Scene(found([0.0], texts), texts, np.arange(1), nothing, nothing, "other")
+    alone = Scene(found([0.0], texts), texts, np.arange(1), Beside(nothing, nothing), "other")
     assert np.isfinite(features_of(alone, Seen(np.array([1e-3]), {}))).all()
 
 

@@ -12,6 +12,7 @@ from mnemolog.query.scoring.dates import calendar_of, date_match
 from mnemolog.query.scoring.english import asks_of, take_out_names
 from mnemolog.query.scoring.relevance import Sought, Texts, relevance
 from mnemolog.query.scoring.sequence import sequence_of
+from mnemolog.query.scoring.terms import Beside, Holding
 from mnemolog.query.scoring.weights import Weights
 
 
@@ -100,7 +101,30 @@ def test_among_notes_kept_over_weeks_the_last_ones_count_more() -> None:
     ids=["few", "of few days", "first person", "questions", "with authors"],
 )
 def test_what_is_no_running_record_has_no_fresh_and_no_old(others: Texts) -> None:
-    assert "fresh" not in terms_of(others, [1.0] * len(others.author), "trip")
+    assert not {"fresh", "continued"} & set(terms_of(others, [1.0] * len(others.author), "trip"))
+
+
+def test_a_note_loses_as_the_next_one_of_its_sitting_goes_on_with_it() -> None:
+    texts = made(["The user plans a trip"] * 50, [-1] * 50, [START + at // 2 * 30 * HOUR for at in range(50)])
+    continued = terms_of(texts, [2.0, 2.0, 2.0, 1.0] + [0.0] * 46, "trip")["continued"]
+    assert continued == [-0.4, 0.0, -0.2, *[0.0] * 47]
+
+
+@pytest.mark.parametrize(("author", "roles"), [(0, False), (-1, False), (0, True)])
+def test_a_remark_between_peers_gains_from_what_it_holds_with_the_one_before(
+    author: int, roles: bool
+) -> None:
+    texts = made(["the lake", "in May"], [author, author + 1 if author >= 0 else author], roles=roles)
+    own = Holding(np.array([3.0, 1.0]), np.array([[True, False], [False, True]]))
+    before = Holding(own.rarity, np.array([[False, True], [False, False]]))
+    total, terms = relevance(
+        found([1, 1], texts), texts, Sought(asks_of("x")), Weights(), held=Beside(own, before)
+    )
+    assert total == pytest.approx(np.maximum(sum(terms.values()), 1e-3))
+    if author < 0 or roles:
+        assert "joined" not in terms
+    else:
+        assert terms["joined"] == pytest.approx([0.6 * (0.75 - 0.4 * 0.75), 0.6 * (1.0 - 0.4 * 0.25)])
 
 
 def test_a_session_is_cut_by_a_pause_and_by_the_thread() -> None:
