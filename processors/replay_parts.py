@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import dataclass
@@ -142,50 +144,121 @@ class _LiveMemories:
 def fold_in_processes(
     views: Views, manifest: Manifest, parts: Sequence[Part], processes: Processes, on_progress: OnProgress
 ) -> Done:
-    """Fold `parts` in processes of their own, the longest first. A part is a pure function of the log.
+    """Fold `parts`, the longest first: this process works too, beside `processes.count` - 1 of their own. A
+    part is a pure function of the log.
 
     Raises:
         ViewError: a process died; what it had committed stays, and the replay can be resumed.
         MnemologError: what a process raised.
     """
-    total = sum(part.end for part in parts)
     longest_first = sorted((part for part in parts if part.end), key=lambda part: -part.end)
-    started = time.monotonic()
-    with ProcessPoolExecutor(processes.count, mp_context=get_context("spawn")) as pool:
-        waiting: set[Future[Done]] = {
-            pool.submit(_fold_alone, views.root, manifest.generation, part, processes)
-            for part in longest_first
-        }
-        done: set[Future[Done]] = set()
+    with ProcessPoolExecutor(max(processes.count - 1, 1), mp_context=get_context("spawn")) as pool:
+        sharing = _Sharing(views, manifest, longest_first, processes, on_progress)
         try:
-            while waiting:
-                finished, waiting = wait(waiting, _LOOK_SECONDS, FIRST_COMPLETED)
-                done |= finished
-                for one in finished:
-                    one.result()
-                if time.monotonic() - started > _LOOK_SECONDS:
-                    on_progress(sum(_progress(views, manifest, part) for part in longest_first), total)
+            return sharing.run(pool)
         except BrokenProcessPool as error:
             raise ViewError(
                 "a process of the replay died, perhaps for lack of memory; "
                 "go on with: mnemolog replay --resume"
             ) from error
         finally:
-            for one in waiting:
-                one.cancel()
-    results = [one.result() for one in done]
-    return Done(sum(one.applied for one in results), sum(one.rejected for one in results))
+            sharing.stop()
+
+
+class _Sharing:
+    """Parts that this process and those of a pool take, one at a time each, until none is left.
+
+    So a slow one takes fewer, and none waits for another to start.
+    """
+
+    def __init__(
+        self,
+        views: Views,
+        manifest: Manifest,
+        parts: Sequence[Part],
+        processes: Processes,
+        on_progress: OnProgress,
+    ) -> None:
+        self._views, self._manifest, self._processes = views, manifest, processes
+        self._every, self._left = parts, deque(parts)
+        self._on_progress = on_progress
+        self._given: list[Future[Done]] = []
+        self._lock = threading.Lock()
+        self._looked = time.monotonic()
+
+    def run(self, pool: ProcessPoolExecutor) -> Done:
+        """Fold them all; what that came to."""
+        others, done = self._processes.count - 1, []
+        own = self._take() if len(self._left) > others else None
+        for _ in range(others):
+            self._give(pool)
+        while own is not None:
+            done.append(_fold_part(self._views, self._manifest, own, self._processes, self._look))
+            own = self._take()
+        while waiting := self._waiting():
+            wait(waiting, _LOOK_SECONDS, FIRST_EXCEPTION)
+            self._look()
+        done += [one.result() for one in self._given]
+        return Done(sum(one.applied for one in done), sum(one.rejected for one in done))
+
+    def stop(self) -> None:
+        """Give no more away."""
+        self._left.clear()
+        for one in self._given:
+            one.cancel()
+
+    def _give(self, pool: ProcessPoolExecutor) -> None:
+        """Let the pool have a part; whoever is done with it takes another one."""
+        with self._lock:
+            if not self._left:
+                return
+            part = self._left.popleft()
+            given = (self._views.root, self._manifest.generation, part, self._processes)
+            future = pool.submit(_fold_alone, *given)
+            self._given.append(future)
+        future.add_done_callback(lambda one: self._go_on(pool, one))
+
+    def _take(self) -> Part | None:
+        with self._lock:
+            return self._left.popleft() if self._left else None
+
+    def _waiting(self) -> list[Future[Done]]:
+        with self._lock:  # a part that was taken is among those given
+            return [one for one in self._given if not one.done()]
+
+    def _go_on(self, pool: ProcessPoolExecutor, future: Future[Done]) -> None:
+        if not future.cancelled() and future.exception() is None:
+            self._give(pool)
+
+    def _look(self, _: int = 0) -> None:
+        """Raise what a process raised, and now and then tell how far all are."""
+        for one in [one for one in self._given if one.done()]:
+            one.result()
+        if time.monotonic() - self._looked > _LOOK_SECONDS:
+            self._looked = time.monotonic()
+            reached = sum(_progress(self._views, self._manifest, part) for part in self._every)
+            self._on_progress(reached, sum(part.end for part in self._every))
 
 
 def _fold_alone(root: str, generation: str, part: Part, processes: Processes) -> Done:
     """What a process runs."""
     views = Views(root)
-    manifest = views.manifest(generation)
+    return _fold_part(views, views.manifest(generation), part, processes)
+
+
+def _fold_part(
+    views: Views,
+    manifest: Manifest,
+    part: Part,
+    processes: Processes,
+    on_batch: Callable[[int], None] = lambda _: None,
+) -> Done:
     log = processes.open_log()
     try:
         embedder = processes.open_embedder() if part.topic == MEMORIES else None
         vectors = vectors_for(views, manifest, embedder)
-        return PartFold(views, manifest, part.topic, part.partition, vectors).fold(log, part.end)
+        fold = PartFold(views, manifest, part.topic, part.partition, vectors)
+        return fold.fold(log, part.end, on_batch)
     finally:
         log.close()
 
