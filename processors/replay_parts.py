@@ -182,7 +182,8 @@ class _Sharing:
         self._views, self._manifest, self._processes = views, manifest, processes
         self._every, self._left = parts, deque(parts)
         self._on_progress = on_progress
-        self._given: list[Future[Done]] = []
+        self._given: list[tuple[Part, Future[Done]]] = []
+        self._own = 0
         self._lock = threading.Lock()
         self._looked = time.monotonic()
 
@@ -193,18 +194,18 @@ class _Sharing:
         for _ in range(others):
             self._give(pool)
         while own is not None:
-            done.append(_fold_part(self._views, self._manifest, own, self._processes, self._look))
+            done.append(_fold_part(self._views, self._manifest, own, self._processes, self._advance))
             own = self._take()
         while waiting := self._waiting():
             wait(waiting, _LOOK_SECONDS, FIRST_EXCEPTION)
             self._look()
-        done += [one.result() for one in self._given]
+        done += [one.result() for _, one in self._given]
         return Done(sum(one.applied for one in done), sum(one.rejected for one in done))
 
     def stop(self) -> None:
         """Give no more away."""
         self._left.clear()
-        for one in self._given:
+        for _, one in self._given:
             one.cancel()
 
     def _give(self, pool: ProcessPoolExecutor) -> None:
@@ -215,7 +216,7 @@ class _Sharing:
             part = self._left.popleft()
             given = (self._views.root, self._manifest.generation, part, self._processes)
             future = pool.submit(_fold_alone, *given)
-            self._given.append(future)
+            self._given.append((part, future))
         future.add_done_callback(lambda one: self._go_on(pool, one))
 
     def _take(self) -> Part | None:
@@ -224,20 +225,30 @@ class _Sharing:
 
     def _waiting(self) -> list[Future[Done]]:
         with self._lock:  # a part that was taken is among those given
-            return [one for one in self._given if not one.done()]
+            return [one for _, one in self._given if not one.done()]
 
     def _go_on(self, pool: ProcessPoolExecutor, future: Future[Done]) -> None:
         if not future.cancelled() and future.exception() is None:
             self._give(pool)
 
-    def _look(self, _: int = 0) -> None:
+    def _advance(self, offsets: int) -> None:
+        """This process has folded so many more."""
+        self._own += offsets
+        self._look()
+
+    def _look(self) -> None:
         """Raise what a process raised, and now and then tell how far all are."""
-        for one in [one for one in self._given if one.done()]:
-            one.result()
+        running, reached = [], self._own
+        for part, one in list(self._given):
+            if one.done():
+                one.result()
+                reached += part.end
+            else:
+                running.append(part)
         if time.monotonic() - self._looked > _LOOK_SECONDS:
-            self._looked = time.monotonic()
-            reached = sum(_progress(self._views, self._manifest, part) for part in self._every)
+            reached += sum(_progress(self._views, self._manifest, part) for part in running)
             self._on_progress(reached, sum(part.end for part in self._every))
+            self._looked = time.monotonic()
 
 
 def _fold_alone(root: str, generation: str, part: Part, processes: Processes) -> Done:
