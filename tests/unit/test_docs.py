@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import re
 import subprocess
 import sys
@@ -10,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import mnemolog
+from mnemolog.adapters.mcp_server import build_server
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -64,6 +67,22 @@ def test_the_examples_of_time_travel_run(tmp_path: Path) -> None:
     with mnemolog.open(tmp_path, embedder="hashing") as memory:
         for example in BLOCK.findall((ROOT / "docs" / "replay-and-time-travel.md").read_text()):
             exec(compile(example, "replay-and-time-travel.md", "exec"), {"memory": memory})
+
+
+def test_the_examples_of_the_mcp_server_run(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "mcp.md").read_text()
+    with mnemolog.open(tmp_path, embedder="hashing") as memory:
+        for example in BLOCK.findall(text):
+            exec(compile(example, "mcp.md", "exec"), {"memory": memory, "asyncio": asyncio})
+        offered = {tool.name for tool in asyncio.run(build_server(memory).list_tools())}
+    (config,) = re.findall(r"^```json\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    assert json.loads(config)["mcpServers"]["memory"]["args"] == ["mcp"]
+    named = {
+        name
+        for row in re.findall(r"^\| (`.+?) \|", text, re.MULTILINE)
+        for name in re.findall(r"`(\w+)`", row)
+    }
+    assert named == offered
 
 
 @pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)

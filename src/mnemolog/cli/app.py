@@ -25,6 +25,7 @@ from mnemolog.cli import (
     reading,
     repartitioning,
     replaying,
+    serving,
     structured,
     transferring,
     upkeep,
@@ -63,6 +64,7 @@ for module in (
     repartitioning,
     transferring,
     doctoring,
+    serving,
 ):
     module.register(app)
 app.add_typer(context.app, name="context")

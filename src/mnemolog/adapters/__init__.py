@@ -1,0 +1,1 @@
+"""Memory for agents and frameworks that speak other interfaces. Each stands on the facade alone."""

@@ -1,0 +1,14 @@
+"""What to say where an optional package is not installed."""
+
+from __future__ import annotations
+
+from mnemolog.schemas.errors import MnemologError
+
+
+class MissingExtraError(MnemologError, ImportError):
+    """A part needs packages that are an optional extra; the message says how to install them."""
+
+
+def missing(what: str, extra: str) -> MissingExtraError:
+    """The error that says that `what` needs the extra."""
+    return MissingExtraError(f'{what} needs more packages: pip install "mnemolog[{extra}]"')

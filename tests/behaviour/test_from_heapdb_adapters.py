@@ -1,0 +1,36 @@
+"""Servers and adapters as heapdb-memory has them, in our names: each test shows rows of that page."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from support.agents import agent
+from support.mapping import rows
+
+from mnemolog import Memory
+from mnemolog.adapters.mcp_server import build_server
+
+shows = partial(rows, "heapdb-memory")
+
+
+@shows("heapdb-memory-mcp", "remember", "recall", "reject_others", "forget", "list_memories")
+def test_the_tools_of_the_server(place: Memory) -> None:
+    with agent(build_server(place, name="memory")) as alice:
+        told = {"kind": "preference", "importance": 0.9, "tags": ["food"], "key": "diet", "source": "chat"}
+        old = alice.ok("remember", text="Alice eats meat", key="diet")
+        new = alice.ok("remember", text="Alice is vegetarian", **told)
+        assert (new["kind"], new["importance"], new["superseded"]) == ("preference", 0.9, [old["id"]])
+        alice.ok("remember", text="Alice lives in Rome")
+        alice.ok("remember", text="Alice likes trains", id="trains")
+        found = alice.ok("recall", query="what does Alice eat?", k=2, kinds=["preference", "note"])
+        best, other = found["memories"]
+        assert (best["id"], set(best) >= {"text", "kind", "score", "why"}) == (new["id"], True)
+        judged = alice.ok("mark_used", ids=[best["id"]], recall_id=found["recall_id"], reject_others=True)
+        assert (judged["used"], judged["ignored"]) == ([best["id"]], [other["id"]])
+        assert alice.ok("mark_ignored", ids=["trains"])["ignored"] == ["trains"]
+        page = alice.ok("list_memories", limit=1, offset=1, tags=["food"])
+        assert (page["total"], page["memories"]) == (1, [])
+        (item,) = alice.ok("list_memories", kinds=["preference"])["memories"]
+        assert (item["key"], item["tags"], item["uses"]) == ("diet", ["food"], 1)
+        assert alice.ok("forget", ids=[new["id"]])["forgotten"] == [new["id"]]
+    assert place.get(new["id"]) is None
