@@ -165,6 +165,11 @@ class AsyncMemory:
         return Opening(partial(connect, kafka, views, namespace, **options), threads)
 
     @property
+    def blocking(self) -> Memory:
+        """The same handle for code that has threads of its own: its calls wait. Closed with this one."""
+        return self._memory
+
+    @property
     def namespace(self) -> Namespace:
         """The namespace that this handle reads and writes."""
         return self._memory.namespace
@@ -229,6 +234,7 @@ class AsyncMemory:
     get_context = _twin(Memory.get_context)
     list_context = _twin(Memory.list_context)
     delete_context = _twin(Memory.delete_context)
+    delete_context_many = _twin(Memory.delete_context_many)
     touch_context = _twin(Memory.touch_context)
     destroy_thread = _twin(Memory.destroy_thread)
 

@@ -56,6 +56,17 @@ def test_any_json_may_be_an_answer_null_too(mem: Memory) -> None:
         assert (found.hit, found.response, called.hit, called.response) == (True, response, True, response)
 
 
+def test_an_answer_that_its_reader_refuses_is_a_miss_and_counts_as_one(mem: Memory) -> None:
+    mem.cache.llm.store(ASK, "41")
+    mem.cache.llm.set_costs({"m-1": (1.0, 1.0)})
+    assert mem.cache.llm.check(ASK, read=int).response == 41
+    mem.cache.llm.store(ASK, "forty", tokens={"input": 1})
+    found = mem.cache.llm.check(ASK, read=int)
+    assert (found.hit, found.response) == (False, None)
+    counts = mem.cache.stats().llm
+    assert (counts.hits, counts.misses, counts.saved_micros) == (1, 1, 0)
+
+
 def test_answers_are_dropped_by_request_by_model_and_all_together(mem: Memory) -> None:
     for model in ("m-1", "m-2"):
         for seed in range(3):

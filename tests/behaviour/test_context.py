@@ -93,6 +93,19 @@ def test_delete_tells_whether_there_was_anything(mem: Memory) -> None:
     assert mem.get_context("a") == 2
 
 
+def test_many_keys_are_deleted_at_once_and_no_others(open_memory: OpenMemory) -> None:
+    mem = open_memory(agent_id="a", thread_id="t")
+    for key in ("x", "y", "z"):
+        mem.set_context(key, 1)
+        mem.set_context(key, 2, thread_id="t2")
+    assert mem.delete_context_many(key for key in ("x", "z", "x", "never")) == 2
+    assert [entry.key for entry in mem.list_context().items] == ["y"]
+    assert mem.list_context(thread_id="t2").total == 3
+    assert mem.delete_context_many([]) == 0
+    mem.set_context("x", 3)
+    assert mem.get_context("x") == 3
+
+
 def test_list_by_prefix_and_substring(mem: Memory) -> None:
     mem.set_context("user/name", "Zoë O'Brien")
     mem.set_context("user/Theme", {"mode": "DARK"})
@@ -257,6 +270,9 @@ BAD_CALLS: list[tuple[str, Callable[[Any], object]]] = [
     ("key", lambda mem: mem.get_context("")),
     ("agent_id", lambda mem: mem.get_context("k", agent_id=7)),
     ("key", lambda mem: mem.delete_context(None)),
+    ("key", lambda mem: mem.delete_context_many(["k", ""])),
+    ("keys", lambda mem: mem.delete_context_many("k")),
+    ("keys", lambda mem: mem.delete_context_many(None)),
     ("ttl_seconds", lambda mem: mem.touch_context("k", 0)),
     ("limit", lambda mem: mem.list_context(limit=-1)),
     ("prefix", lambda mem: mem.list_context(3)),

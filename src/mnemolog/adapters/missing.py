@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from mnemolog.schemas.errors import MnemologError
 
 
@@ -12,3 +15,16 @@ class MissingExtraError(MnemologError, ImportError):
 def missing(what: str, extra: str) -> MissingExtraError:
     """The error that says that `what` needs the extra."""
     return MissingExtraError(f'{what} needs more packages: pip install "mnemolog[{extra}]"')
+
+
+@contextmanager
+def needs(what: str, extra: str) -> Iterator[None]:
+    """Around imports that `what` needs the extra for.
+
+    Raises:
+        MissingExtraError: they are not there.
+    """
+    try:
+        yield
+    except ImportError as error:
+        raise missing(what, extra) from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
 from typing import Any, cast
@@ -84,6 +84,15 @@ class Entries:
     def remove(self, address: Address) -> Position:
         """Delete what is there, if anything."""
         return self._session.append([self.commands.delete(address)])[0]
+
+    def delete_many(self, addresses: Iterable[Address]) -> int:
+        """Delete what is at each of these, in as few appends as can be; at how many there was something."""
+        wanted = dict.fromkeys(addresses)
+        self.settle()
+        held = sum(self.queries.find(address.place, address.key) is not None for address in wanted)
+        for batch in _batches(self.commands.delete(address) for address in wanted):
+            self._session.append(batch)
+        return held
 
     def delete_scope(
         self,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,6 +17,8 @@ from mnemolog.producers.context_commands import Address, check_json, check_name
 from mnemolog.producers.receipts import Receipt
 from mnemolog.schemas.checks import check_count
 from mnemolog.schemas.errors import InvalidInputError
+
+_logger = logging.getLogger(__name__)
 
 
 class TokenCost(NamedTuple):
@@ -48,11 +51,15 @@ class LlmCache:
         self._lifetimes = lifetimes
         self._costs: dict[str, TokenCost] = {}
 
-    def check(self, params: Mapping[str, Any]) -> LlmCacheResult:
-        """The stored answer to a request, if there is one. What can't be read back is a miss."""
+    def check(self, params: Mapping[str, Any], *, read: Callable[[Any], Any] | None = None) -> LlmCacheResult:
+        """The stored answer to a request, if there is one. What can't be read back is a miss.
+
+        `read` makes of the stored JSON what the caller wants as `response`; any exception of it says that it
+        can't.
+        """
         key, model = request_key(params), _model(params)
         entry = self._entries.get(_address(key))
-        answer = entry.value if entry is not None and _is_answer(entry.value) else None
+        answer = _read(entry.value, read) if entry is not None and _is_answer(entry.value) else None
         if answer is None:
             self._counter.checked("llm", model, hit=False)
             return LlmCacheResult(False, None, key)
@@ -128,6 +135,16 @@ def _is_answer(value: Any) -> bool:
         and "response" in value
         and all(_is_count(value.get(name, 0)) for name in ("input_tokens", "output_tokens"))
     )
+
+
+def _read(answer: dict[str, Any], read: Callable[[Any], Any] | None) -> dict[str, Any] | None:
+    if read is None:
+        return answer
+    try:
+        return {**answer, "response": read(answer["response"])}
+    except Exception as error:  # noqa: BLE001 whatever a reader raises says that it can't
+        _logger.warning("a cached answer can't be read back, so it is a miss: %r", error)
+        return None
 
 
 def _is_count(value: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +12,7 @@ from mnemolog.producers.commands import UNSET
 from mnemolog.producers.context_commands import Address, ContextCommands, Whose, check_name
 from mnemolog.producers.receipts import Receipt
 from mnemolog.query.contexts import ContextPage
+from mnemolog.schemas.errors import InvalidInputError
 from mnemolog.schemas.positions import Position
 from mnemolog.verbs.handle import Handle
 
@@ -86,6 +88,15 @@ class Context(Handle):
     def delete_context(self, key: str, *, agent_id: Whose = UNSET, thread_id: Whose = UNSET) -> bool:
         """Let `key` hold nothing; whether it held something."""
         return self._entries.delete(self._address(key, agent_id, thread_id))
+
+    def delete_context_many(
+        self, keys: Iterable[str], *, agent_id: Whose = UNSET, thread_id: Whose = UNSET
+    ) -> int:
+        """Let each of `keys` hold nothing, at little more than the cost of one; how many held something."""
+        if isinstance(keys, str) or not isinstance(keys, Iterable):
+            raise InvalidInputError(f"keys are a list of strings, not {keys!r:.80}", field="keys")
+        whose = self._whose(agent_id, thread_id)
+        return self._entries.delete_many([Address("context", *whose, key) for key in keys])
 
     def touch_context(
         self,
