@@ -21,6 +21,7 @@ from itertools import islice
 from pathlib import Path
 
 from benchmarks.measure import peak_rss_mib, report, texts
+from mnemolog.allocator import hold_little
 from mnemolog.embedders import resolve
 from mnemolog.processors.generations import compare
 from mnemolog.processors.inline import InlineRunner
@@ -32,6 +33,7 @@ from mnemolog.producers.commands import Commands
 from mnemolog.producers.embedded import EmbeddedLog
 from mnemolog.schemas.codec import encode
 from mnemolog.schemas.events import Envelope
+from mnemolog.storage.engine import read_little_at_once
 from mnemolog.storage.layout import Views
 
 PER_NAMESPACE = 500
@@ -118,6 +120,8 @@ def main() -> int:
     parser.add_argument("--results", type=Path)
     given = parser.parse_args()
     if given.one is not None:
+        hold_little()  # as the command line does
+        read_little_at_once(given.one)
         seconds, generation, applied = replayed(given.one, given.processes, given.embedder)
         child = resource.getrusage(resource.RUSAGE_CHILDREN)
         spent = time.process_time() + child.ru_utime + child.ru_stime

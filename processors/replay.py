@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from dataclasses import replace as replace_fields
 from typing import TYPE_CHECKING
 
+from mnemolog.allocator import holding_little
 from mnemolog.processors.generations import Comparison, compare
+from mnemolog.processors.live_vectors import vectors_for
 from mnemolog.processors.locks import LiveShardLock
 from mnemolog.processors.replay_parts import (
     Done,
@@ -17,7 +19,6 @@ from mnemolog.processors.replay_parts import (
     PartFold,
     Processes,
     fold_in_processes,
-    vectors_for,
 )
 from mnemolog.processors.shards import FED_TOPICS, check_manifest, make_tables, new_manifest
 from mnemolog.schemas.errors import ViewMissingError
@@ -70,8 +71,9 @@ def replay(
     manifest = found or views.add(wanted)
     make_tables(views, manifest)
     run = _Run(log, views, manifest, embedder, on_progress)
-    run.build(processes)
-    run.catch_up()
+    with holding_little():
+        run.build(processes)
+        run.catch_up()
     compared = _verified(run, views) if verify else None
     views.mark_complete(manifest.generation)
     flips = flip and (compared is None or compared.equal is not False)

@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
@@ -14,13 +14,15 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from mnemolog.processors.embedding import GivesVectors, ReusedVectors, RowEmbedder
+from mnemolog.allocator import hold_little
+from mnemolog.processors.embedding import GivesVectors
 from mnemolog.processors.garbage import no_search_for_cycles
+from mnemolog.processors.live_vectors import vectors_for
 from mnemolog.processors.materialize import Rejected, ShardWriter
 from mnemolog.processors.shards import VIEWS, open_tables
 from mnemolog.schemas.errors import ViewError
-from mnemolog.schemas.rows import Row
-from mnemolog.schemas.topics import MEMORIES, partition_of
+from mnemolog.schemas.topics import MEMORIES
+from mnemolog.storage.engine import read_little_at_once
 from mnemolog.storage.layout import Manifest, Views
 from mnemolog.storage.table import LanceTable
 
@@ -104,41 +106,6 @@ class PartFold:
             return 0, offset
         self._writer.apply(self._topic, records, since=offset)
         return len(records), records[-1].position.offset + 1
-
-
-def vectors_for(views: Views, manifest: Manifest, embedder: Embedder | None) -> GivesVectors | None:
-    """The embedder; where the live generation has the same one, what it has embedded is taken from there."""
-    if embedder is None:
-        return None
-    fresh = RowEmbedder(embedder)
-    if not views.exist or views.current().embedder != manifest.embedder:
-        return fresh
-    return ReusedVectors(_LiveMemories(views, views.current()), fresh)
-
-
-class _LiveMemories:
-    """The memories of the live generation by their keys, whatever the number of its partitions."""
-
-    def __init__(self, views: Views, live: Manifest) -> None:
-        self._views = views
-        self._live = live
-        self._tables: dict[int, LanceTable] = {}
-
-    def __call__(self, keys: Sequence[str]) -> Iterator[Row]:
-        by_partition: dict[int, list[str]] = {}
-        for key in keys:
-            by_partition.setdefault(partition_of(key.encode(), self._live.partitions), []).append(key)
-        for partition, some in by_partition.items():
-            try:
-                yield from self._table(partition).lookup("pk", some)
-            except ViewError:  # what is damaged is what a replay repairs
-                _logger.warning("%d texts of p%02d may be embedded anew", len(some), partition, exc_info=True)
-
-    def _table(self, partition: int) -> LanceTable:
-        if partition not in self._tables:
-            shard = self._views.shard(self._live.generation, partition)
-            self._tables[partition] = LanceTable.open(shard, "memories", MEMORIES, partition)
-        return self._tables[partition]
 
 
 def fold_in_processes(
@@ -253,6 +220,8 @@ class _Sharing:
 
 def _fold_alone(root: str, generation: str, part: Part, processes: Processes) -> Done:
     """What a process runs."""
+    hold_little()
+    read_little_at_once(root)
     views = Views(root)
     return _fold_part(views, views.manifest(generation), part, processes)
 

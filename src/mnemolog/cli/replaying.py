@@ -14,7 +14,7 @@ from mnemolog.cli.exits import ExitCode
 from mnemolog.cli.options import Target, command
 from mnemolog.cli.output import note, plain, print_json, say
 from mnemolog.cli.progress import progress
-from mnemolog.cli.session import choose_embedder, make_log, open_log, open_memory, open_views
+from mnemolog.cli.session import choose_embedder, make_log, open_log, open_memory, open_views, views_root
 from mnemolog.schemas.errors import ViewMissingError
 
 if TYPE_CHECKING:
@@ -72,9 +72,13 @@ def replay_all(
     verify: bool = False,
 ) -> ReplayReport:
     """Replay the target's log in as many processes (one a core) and show the progress."""
+    from mnemolog.allocator import hold_little
     from mnemolog.processors.replay import replay as run_replay
     from mnemolog.processors.replay_parts import Processes
+    from mnemolog.storage.engine import read_little_at_once
 
+    hold_little()
+    read_little_at_once(views_root(target))
     count = processes or os.cpu_count() or 1
     shown = progress("replaying", shown=not target.json)
     with open_log(target) as log, shown as advance:
