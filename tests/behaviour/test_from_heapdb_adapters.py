@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import cast
 
+from langgraph.store.base import GetOp, Item, ListNamespacesOp, PutOp, SearchItem, SearchOp
 from support.agents import agent
 from support.mapping import rows
 
 from mnemolog import Memory
+from mnemolog.adapters.langgraph_store import MnemologStore
 from mnemolog.adapters.mcp_server import build_server
 
 shows = partial(rows, "heapdb-memory")
@@ -34,3 +37,30 @@ def test_the_tools_of_the_server(place: Memory) -> None:
         assert (item["key"], item["tags"], item["uses"]) == ("diet", ["food"], 1)
         assert alice.ok("forget", ids=[new["id"]])["forgotten"] == [new["id"]]
     assert place.get(new["id"]) is None
+
+
+@shows("HeapDBStore")
+def test_the_store(place: Memory) -> None:
+    store = MnemologStore(place, default_kind="fact")
+    _, got, found, listed = store.batch(
+        [
+            PutOp(
+                ("users", "alice"), "k", {"memory": "Alice eats fish", "tags": ["food"], "importance": 0.9}
+            ),
+            GetOp(("users", "alice"), "k"),
+            SearchOp(("users",), query="what does Alice eat?"),
+            ListNamespacesOp(),
+        ]
+    )
+    assert isinstance(got, Item)
+    assert (got.value["tags"], listed, store.supports_ttl) == (["food"], [("users", "alice")], True)
+    (item,) = cast("list[SearchItem]", found)
+    assert item.score is not None
+    store.mark_used(item)
+    store.mark_ignored(item)
+    (memory,) = place.at((*place.namespace, "langgraph", "users", "alice"))
+    assert (memory.kind, memory.tags, memory.importance) == ("fact", ("food",), 0.9)
+    assert (memory.use_count, memory.ignore_count) == (0, 1)  # the last word on what a recall showed
+    store.put(("a", "b/c"), "k", {"n": 1})
+    store.put(("a/b", "c"), "k", {"n": 2})
+    assert [one.value["n"] for one in store.search(("a",), filter={"n": {"$gt": 0}})] == [1]

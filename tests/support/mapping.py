@@ -27,6 +27,7 @@ PAGE = ROOT / "docs" / "from-other-libraries.md"
 NONE, GAP = "—", "**gap**"
 _SPAN = re.compile(r"`([^`]+)`")
 _MODULES = (
+    "mnemolog.adapters.langgraph_store",
     "mnemolog.adapters.mcp_tools",
     "mnemolog.caches.caches",
     "mnemolog.caches.counting",

@@ -85,6 +85,12 @@ def test_the_examples_of_the_mcp_server_run(tmp_path: Path) -> None:
     assert named == offered
 
 
+def test_the_examples_of_the_adapters_run(tmp_path: Path) -> None:
+    with mnemolog.open(tmp_path, embedder="hashing") as memory:
+        for example in BLOCK.findall((ROOT / "docs" / "adapters.md").read_text()):
+            exec(compile(example, "adapters.md", "exec"), {"memory": memory, "asyncio": asyncio})
+
+
 @pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
 def test_the_examples_run(example: Path) -> None:
     done = subprocess.run([sys.executable, str(example)], capture_output=True, text=True, check=False)

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-ADAPTERS = [("mcp_server", "mcp", "mcp")]
+ADAPTERS = [("mcp_server", "mcp", "mcp"), ("langgraph_store", "langgraph", "langgraph")]
 
 
 @pytest.mark.parametrize(("module", "package", "extra"), ADAPTERS)
