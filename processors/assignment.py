@@ -27,7 +27,7 @@ class Assignment:
     """Opens shards when partitions come and closes them when they go. Lives on one event loop.
 
     `open_shard` opens the shard of a partition number, `reactors_of` makes what watches it; a
-    commit takes `batch` records at most.
+    commit takes `batch` records at most. `on_owned` hears which sources are open after each change.
     """
 
     def __init__(
@@ -36,9 +36,11 @@ class Assignment:
         log: Log,
         batch: int,
         reactors_of: Callable[[int], Sequence[Reactor]] | None = None,
+        on_owned: Callable[[Collection[Source]], None] | None = None,
     ) -> None:
         self._open_shard = open_shard
         self._reactors_of = reactors_of
+        self._on_owned = on_owned
         self._log = log
         self._batch = batch
         self._pumps: dict[Source, PartitionPump] = {}
@@ -122,6 +124,8 @@ class Assignment:
     def _report(self, starts: dict[Source, int]) -> None:
         owned = [f"{topic}/{number} from {start}" for (topic, number), start in starts.items()]
         logger.info("owns %s", ", ".join(owned) or "no partition; stands by for one")
+        if self._on_owned is not None:
+            self._on_owned(starts.keys())
 
 
 def check_not_ahead(source: Source, next_offset: int, end: int) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from mnemolog.processors.applied import Applied, OnApplied
 from mnemolog.processors.embedding import GivesVectors
 from mnemolog.processors.folds.port import Fold, Selection, Stamp, View, is_projection
 from mnemolog.processors.garbage import no_search_for_cycles
@@ -60,7 +62,7 @@ class ShardWriter:
     `lock` is held while tables are written; give one that other processes see where they may write too.
     `lacks_vectors` says whether rows may be waiting for `fill_pending`. Up to `keeps` rows of each table stay
     in memory from one batch to the next. With `partitions`, how many the log has, a record whose key belongs
-    to another one is rejected: its namespace is elsewhere.
+    to another one is rejected: its namespace is elsewhere. `on_applied` hears of each batch.
     """
 
     def __init__(
@@ -71,6 +73,7 @@ class ShardWriter:
         lock: AbstractContextManager[object] | None = None,
         keeps: int = KEPT_ROWS,
         partitions: int | None = None,
+        on_applied: OnApplied | None = None,
     ) -> None:
         self._folds = [(view, table) for view, table in views if not is_projection(view)]
         self._projections = [(view, table) for view, table in views if is_projection(view)]
@@ -80,6 +83,7 @@ class ShardWriter:
         self._alone = lock is not None
         self._passed_over = 0
         self._partitions = partitions
+        self._on_applied = on_applied
         self._kept = {fold.name: KeptRows(keeps) for fold, _ in self._folds}
         self.lacks_vectors = embedder is not None
 
@@ -91,6 +95,10 @@ class ShardWriter:
     def next_offset(self, topic: str) -> int:
         """The first offset of `topic` that some view still needs."""
         return min(table.applied() for fold, table in self._folds if fold.topic == topic)
+
+    def applied(self) -> dict[str, int]:
+        """View → the offset that it needs next."""
+        return {fold.name: table.applied() for fold, table in self._folds}
 
     def apply(self, topic: str, records: Sequence[StoredRecord], since: int | None = None) -> None:
         """Fold `records`, which follow each other in the partition, into the views of `topic`.
@@ -124,6 +132,7 @@ class ShardWriter:
         False if the view was written meanwhile: what was read of it may be of two states, so it has to be
         done again.
         """
+        begun = time.perf_counter()
         kept, revision = self._kept[fold.name], table.revision()
         kept.at(revision)
         start = table.applied()
@@ -139,9 +148,14 @@ class ShardWriter:
         rejected = [*(bad for bad in batch.unreadable if bad.record.position.offset >= start), *failed]
         if rejected:
             self._on_rejected(rejected)
+        committing = time.perf_counter()
         with no_search_for_cycles():
             self._project(fold, rows, batch.through)
             table.commit(rows, batch.through)
+        if self._on_applied is not None:
+            now, following = time.perf_counter(), batch.through + 1
+            spent = now - begun, now - committing
+            self._on_applied(Applied(fold.name, len(fresh), len(rows), following, *spent))
         if (written := table.revision()) == revision + 1:
             kept.keep(rows, written)
         if self._embedder is not None and any(lacks_vector(row) for row in rows):

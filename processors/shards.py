@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
+from mnemolog.processors.applied import OnApplied
 from mnemolog.processors.embedding import RowEmbedder
 from mnemolog.processors.folds.config import ConfigFold
 from mnemolog.processors.folds.context import ContextFold
@@ -86,11 +87,14 @@ def open_shard(
     embedder: Embedder | None,
     on_rejected: OnRejected,
     lock: AbstractContextManager[object] | None = None,
+    on_applied: OnApplied | None = None,
 ) -> ShardWriter:
     """The writer of one partition's views in a generation; see `open_tables`."""
     tables = open_tables(views, manifest, partition)
     vectors = RowEmbedder(embedder) if embedder else None
-    return ShardWriter(tables, vectors, on_rejected, lock, partitions=manifest.partitions)
+    return ShardWriter(
+        tables, vectors, on_rejected, lock, partitions=manifest.partitions, on_applied=on_applied
+    )
 
 
 def open_tables(

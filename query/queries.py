@@ -84,6 +84,16 @@ class Queries:
         """The same namespace, embedder and weights on other views, at another time."""
         return Queries(reader, self._namespace, self._embedder, clock, self._new_id, self._weights)
 
+    @property
+    def embedder(self) -> Embedder | None:
+        """What embeds queries."""
+        return self._embedder
+
+    @property
+    def root(self) -> str:
+        """Where the views are."""
+        return self._reader.root
+
     def config(self) -> Config:
         """The settings that hold in the namespace right now."""
         return resolve(self._weights, *self._reader.configs.levels(self._namespace))
@@ -259,11 +269,18 @@ class Queries:
         counts["consolidation"] = self.facts.progress()
         return counts | {"generation": manifest.generation, "embedder": manifest.embedder}
 
+    @property
+    def partition(self) -> int | None:
+        """The partition of the namespace; None where there are no views yet."""
+        try:
+            return self._reader.partition_of(self._namespace)
+        except ViewMissingError:
+            return None
+
     def lag(self, log: Log) -> dict[str, int]:
         """Topic → how many events of the namespace's partition are in the log and not in the views."""
-        try:
-            partition = self._reader.partition_of(self._namespace)
-        except ViewMissingError:
+        partition = self.partition
+        if partition is None:
             return {}
         return {
             topic: log.end_offsets(topic).get(partition, 0) - self._reader.applied(topic, partition)

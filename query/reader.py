@@ -62,6 +62,11 @@ class ViewReader:
         self.configs = ConfigReader(self.shard_table)
         self.learned = KnowledgeReader(self.shard_tables)
 
+    @property
+    def root(self) -> str:
+        """Where the views are."""
+        return str(self._views.root)
+
     def manifest(self) -> Manifest:
         """What the generation that is read was built with: the live one.
 

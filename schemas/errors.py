@@ -36,6 +36,10 @@ class NotFoundError(MnemologError, KeyError):
         return str(self.args[0]) if self.args else ""
 
 
+class MissingExtraError(MnemologError, ImportError):
+    """A package is not installed that an optional part needs; the message says what to install."""
+
+
 class CodecError(MnemologError):
     """Bytes that are no event this version can read. The worker dead-letters them and goes on."""
 

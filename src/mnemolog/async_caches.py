@@ -34,8 +34,11 @@ class _Twin(Generic[C]):
 def _twin(
     method: Callable[Concatenate[C, P], T],
 ) -> Callable[Concatenate[_Twin[C], P], Coroutine[Any, Any, T]]:
+    name = method.__name__
+
     async def twin(self: _Twin[C], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._run(method, self._cache, *args, **kwargs)
+        found: Callable[P, T] = getattr(self._cache, name)
+        return await self._run(found, *args, **kwargs)
 
     return update_wrapper(twin, method)
 

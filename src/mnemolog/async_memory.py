@@ -107,10 +107,15 @@ def _close_unclaimed(opening: Future[Memory]) -> None:
 def _twin(
     verb: Callable[Concatenate[Memory, P], T],
 ) -> Callable[Concatenate[AsyncMemory, P], Coroutine[Any, Any, T]]:
-    """The verb of `Memory` as one of `AsyncMemory`: the same arguments, awaited."""
+    """The verb of `Memory` as one of `AsyncMemory`: the same arguments, awaited.
+
+    It is looked up in the handle, which may be one that does more, such as an observed one.
+    """
+    name = verb.__name__
 
     async def twin(self: AsyncMemory, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._run(verb, self._memory, *args, **kwargs)
+        found: Callable[P, T] = getattr(self._memory, name)
+        return await self._run(found, *args, **kwargs)
 
     return update_wrapper(twin, verb)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Container, Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 Waiter = Callable[[Position, float], bool]
 """Waits until the views have applied a position, for so many seconds; False if they have not."""
+
+OnWait = Callable[[float], None]
+"""Is told in the thread that waited how long that took, in seconds."""
 
 DEFAULT_WAIT_SECONDS = 30.0
 
@@ -58,6 +62,7 @@ class LogSession:
         self._written = OwnWrites()
         self._closed = False
         self._parent: LogSession | None = None
+        self.on_wait: OnWait | None = None
         self.served = ServedRecalls(self._append_served, track)
 
     def at(self, namespace: Namespace) -> LogSession:
@@ -76,6 +81,7 @@ class LogSession:
         )
         other._written = self._written
         other._parent = self
+        other.on_wait = self.on_wait
         other.served = self.served
         return other
 
@@ -140,11 +146,20 @@ class LogSession:
         timeout = check_seconds("timeout", timeout)
         check_topic(at.topic)
         self.check_open()
-        if not self._waiter(at, timeout):
+        if not self._reaches(at, timeout):
             raise WaitTimeoutError(
                 f"the views have not applied {at} within {timeout:g} s; the event is safe in the log. "
                 "Is a worker running?"
             )
+
+    def _reaches(self, at: Position, timeout: float) -> bool:
+        if self.on_wait is None:
+            return self._waiter(at, timeout)
+        begun = time.perf_counter()
+        try:
+            return self._waiter(at, timeout)
+        finally:
+            self.on_wait(time.perf_counter() - begun)
 
     def settle(self, after: Position | str | None = None, topics: Container[str] = TOPIC_NAMES) -> None:
         """Wait for what this handle wrote to `topics`, and for `after`."""

@@ -11,7 +11,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,8 +38,10 @@ if TYPE_CHECKING:
     from mnemolog.consolidating import Consolidating
     from mnemolog.processors.materialize import ShardWriter
     from mnemolog.schemas.ports import Embedder, Log
+    from mnemolog.telemetry.worker_metrics import WorkerMetrics
 
 GROUP = "mnemolog"
+METRICS_HOST = "127.0.0.1"
 START_PATIENCE_SECONDS = 60.0
 STOP_PATIENCE_SECONDS = 5.0
 THREAD_PATIENCE_SECONDS = 3.0
@@ -58,12 +60,15 @@ def run_worker(
     group: str = GROUP,
     stop: threading.Event | None = None,
     consolidate: Consolidating | None = None,
+    metrics_port: int | None = None,
+    metrics_host: str = METRICS_HOST,
 ) -> int:
     """Apply what is appended to the brokers `kafka` (`HOST:PORT[,…]`) to the views below `views`.
 
     Runs until SIGTERM or SIGINT, or until `stop` is set. Workers of one `group` share the partitions. Returns
     the exit code: 0 after a clean stop, 1 if it can't go on; the log on stderr says why and what to do.
-    `consolidate` says how new memories become facts, if they are to.
+    `consolidate` says how new memories become facts, if they are to. With a `metrics_port`, 0 for any that is
+    free, Prometheus finds metrics there, on the address `metrics_host`; this needs `mnemolog[telemetry]`.
     """
     configure_logging()
     hold_little()
@@ -72,13 +77,14 @@ def run_worker(
     _stop_on_signals(ending)
     _load(embedder)
     try:
-        wait_for_broker(kafka, START_PATIENCE_SECONDS, ending)
-        threading.Thread(target=watch_broker, args=(kafka, ending), daemon=True).start()
-        log = KafkaLog(kafka)
-        try:
-            _Worker(kafka, log, Views(views), embedder, group, ending, consolidate).run()
-        finally:
-            log.close()
+        with _metrics(metrics_port, metrics_host) as metrics:
+            wait_for_broker(kafka, START_PATIENCE_SECONDS, ending)
+            threading.Thread(target=watch_broker, args=(kafka, ending), daemon=True).start()
+            log = KafkaLog(kafka)
+            try:
+                _Worker(kafka, log, Views(views), embedder, group, ending, consolidate, metrics).run()
+            finally:
+                log.close()
     except MnemologError as error:
         logger.error("%s", error)  # noqa: TRY400 the message says it all
         return 1
@@ -87,6 +93,14 @@ def run_worker(
         await_threads(THREAD_PATIENCE_SECONDS)
     logger.info("stopped")
     return 0
+
+
+def _metrics(port: int | None, host: str) -> AbstractContextManager[WorkerMetrics | None]:
+    if port is None:
+        return nullcontext()
+    from mnemolog.telemetry.worker_metrics import serve_metrics
+
+    return serve_metrics(host, port)
 
 
 def _load(embedder: Embedder | None) -> None:
@@ -117,14 +131,18 @@ class _Worker:
         group: str,
         stop: threading.Event,
         consolidate: Consolidating | None = None,
+        metrics: WorkerMetrics | None = None,
     ) -> None:
         self._kafka = kafka
         self._log = log
         self._views = views
-        self._embedder = embedder
+        self._embedder = embedder if metrics is None else metrics.heard(embedder)
         self._group = group
         self._stop = stop
         self._consolidate = consolidate
+        self._metrics = metrics
+        if metrics is not None:
+            metrics.follow(log)
 
     def run(self) -> None:
         """Work until told to stop.
@@ -143,6 +161,8 @@ class _Worker:
                     backoff.succeeded()
                 else:
                     backoff.failed()
+                    if self._metrics is not None:
+                        self._metrics.crashed()
                     _report(crash, backoff.pause)
                     self._stop.wait(backoff.pause)
 
@@ -163,6 +183,7 @@ class _Worker:
             self._log,
             EMBEDDED_BATCH if self._embedder else BATCH,
             partial(self._reactors, manifest),
+            None if self._metrics is None else self._metrics.owns,
         )
         app = build_app(self._kafka, self._group, state, assignment)
         starting = asyncio.create_task(app.start())
@@ -190,7 +211,13 @@ class _Worker:
         return reactors
 
     def _open(self, manifest: Manifest, partition: int) -> ShardWriter:
-        return open_shard(self._views, manifest, partition, self._embedder, keep_in(self._log, utc_now))
+        keep, metrics = keep_in(self._log, utc_now), self._metrics
+        if metrics is None:
+            return open_shard(self._views, manifest, partition, self._embedder, keep)
+        keep, told = metrics.rejecting(keep), metrics.applying(partition)
+        writer = open_shard(self._views, manifest, partition, self._embedder, keep, on_applied=told)
+        metrics.opened(partition, writer)
+        return writer
 
 
 def shared_partitions(log: Log, kafka: str) -> int:
@@ -242,6 +269,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--every", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=600.0)
     parser.add_argument("--batch", type=int, default=200)
+    parser.add_argument("--metrics-port", type=int)
+    parser.add_argument("--metrics-host", default=METRICS_HOST)
     given = parser.parse_args(arguments)
     consolidate = None
     if given.consolidate:
@@ -255,6 +284,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         embedder=resolve(given.embedder),
         group=given.group,
         consolidate=consolidate,
+        metrics_port=given.metrics_port,
+        metrics_host=given.metrics_host,
     )
 
 

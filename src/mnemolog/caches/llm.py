@@ -30,13 +30,17 @@ class TokenCost(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LlmCacheResult:
-    """What a check found. `key` names the request, hit or not; the tokens are what `store` was told."""
+    """What a check found. `key` names the request, hit or not; the tokens are what `store` was told.
+
+    `saved_micros` is the cost that a hit saved, in millionths of the currency of `set_costs`.
+    """
 
     hit: bool
     response: Any
     key: str
     input_tokens: int | None = None
     output_tokens: int | None = None
+    saved_micros: int = 0
 
 
 class LlmCache:
@@ -63,10 +67,10 @@ class LlmCache:
         if answer is None:
             self._counter.checked("llm", model, hit=False)
             return LlmCacheResult(False, None, key)
-        self._counter.checked("llm", model, hit=True, saved_micros=self._saved(model, answer))
-        return LlmCacheResult(
-            True, answer["response"], key, answer.get("input_tokens"), answer.get("output_tokens")
-        )
+        saved = self._saved(model, answer)
+        self._counter.checked("llm", model, hit=True, saved_micros=saved)
+        tokens = answer.get("input_tokens"), answer.get("output_tokens")
+        return LlmCacheResult(True, answer["response"], key, *tokens, saved)
 
     def store(
         self,

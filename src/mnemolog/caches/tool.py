@@ -20,12 +20,16 @@ MAX_COST = 1e9
 
 @dataclass(frozen=True, slots=True)
 class ToolCacheResult:
-    """What a check found. `key` names the call, hit or not."""
+    """What a check found. `key` names the call, hit or not.
+
+    `saved_micros` is the cost that a hit saved, in millionths of the currency of the stored cost.
+    """
 
     hit: bool
     tool: str
     response: Any
     key: str
+    saved_micros: int = 0
 
 
 class ToolCache:
@@ -46,8 +50,9 @@ class ToolCache:
         if entry is None or not isinstance(entry.value, dict) or "response" not in entry.value:
             self._counter.checked("tool", tool, hit=False)
             return ToolCacheResult(False, tool, None, key)
-        self._counter.checked("tool", tool, hit=True, saved_micros=_saved(entry.value))
-        return ToolCacheResult(True, tool, entry.value["response"], key)
+        saved = _saved(entry.value)
+        self._counter.checked("tool", tool, hit=True, saved_micros=saved)
+        return ToolCacheResult(True, tool, entry.value["response"], key, saved)
 
     def store(
         self, tool: str, args: Any, response: Any, *, ttl_seconds: Lifetime = UNSET, cost: float | None = None

@@ -27,6 +27,8 @@ _EXTRAS = {
     "jgo": "broker",
     "openai": "llm",
     "json_repair": "llm",
+    "opentelemetry": "telemetry",
+    "prometheus_client": "telemetry",
 }
 """Module that may be missing → the extra that brings it."""
 

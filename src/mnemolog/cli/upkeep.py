@@ -104,6 +104,24 @@ def worker(
         int, typer.Option(min=1, help="With --consolidate: after so many new memories of a namespace.")
     ] = 20,
     minutes: Annotated[float, typer.Option(min=0, help="Or so long after the first of them.")] = 10.0,
+    metrics_port: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=65535,
+            envvar="MNEMOLOG_METRICS_PORT",
+            show_default="no metrics",
+            help="Serve Prometheus metrics on this port; 0 picks a free one.",
+        ),
+    ] = None,
+    metrics_host: Annotated[
+        str,
+        typer.Option(
+            metavar="ADDRESS",
+            envvar="MNEMOLOG_METRICS_HOST",
+            help="With --metrics-port: the address to listen on, 0.0.0.0 for all.",
+        ),
+    ] = "127.0.0.1",
 ) -> int:
     """Keep views up with Kafka, until Ctrl-C or SIGTERM. Run several to share the work."""
     kafka = require_kafka(target, "an embedded memory keeps its views up by itself")
@@ -114,7 +132,15 @@ def worker(
 
     how = _how_to_consolidate(extractor, every, minutes) if consolidate else None
     embedder = choose_embedder(target)
-    code = run_worker(kafka=kafka, views=root, embedder=embedder, group=group, consolidate=how)
+    code = run_worker(
+        kafka=kafka,
+        views=root,
+        embedder=embedder,
+        group=group,
+        consolidate=how,
+        metrics_port=metrics_port,
+        metrics_host=metrics_host,
+    )
     return ExitCode.UNAVAILABLE if code else ExitCode.OK
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mnemolog.embedders.listening import Listener, embed_heard
 from mnemolog.schemas.errors import InvalidInputError
 from mnemolog.schemas.ports import Embedder
 
@@ -33,6 +34,21 @@ class CachedEmbedder:
         self._bytes = 0
         self._vectors: OrderedDict[bytes, NDArray[np.float32]] = OrderedDict()
         self._lock = threading.Lock()
+        self._listeners: tuple[Listener, ...] = ()
+
+    def listen(self, listener: Listener) -> Callable[[], None]:
+        """Tell `listener` of each call of the inner embedder, until what is returned is called."""
+        with self._lock:
+            self._listeners = (*self._listeners, listener)
+
+        def stop() -> None:
+            with self._lock:
+                left = list(self._listeners)
+                if listener in left:
+                    left.remove(listener)
+                self._listeners = tuple(left)
+
+        return stop
 
     @property
     def name(self) -> str:
@@ -54,10 +70,14 @@ class CachedEmbedder:
         found = self._lookup(keys)
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
         if missing:
-            fresh = dict(zip(missing, self._inner.embed(list(missing.values())), strict=True))
+            fresh = dict(zip(missing, self._ask(list(missing.values())), strict=True))
             self._keep(fresh)
             found.update(fresh)
         return np.array([found[key] for key in keys], dtype=np.float32).reshape(len(texts), self.dim)
+
+    def _ask(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        listeners = self._listeners
+        return embed_heard(self._inner, texts, listeners) if listeners else self._inner.embed(texts)
 
     def _lookup(self, keys: Iterable[bytes]) -> dict[bytes, NDArray[np.float32]]:
         with self._lock:

@@ -1,0 +1,22 @@
+"""OpenTelemetry spans and Prometheus metrics of a memory, and metrics of a worker (extra `telemetry`).
+
+    mem = mnemolog.telemetry.observe(mnemolog.open("./memory"))
+
+Nothing else of this library imports this package, so without it nothing is slower or heavier.
+"""
+
+from __future__ import annotations
+
+from mnemolog.schemas.errors import MissingExtraError
+
+try:
+    import opentelemetry.trace  # noqa: F401 only whether it is there
+    import prometheus_client  # noqa: F401
+except ModuleNotFoundError as error:
+    raise MissingExtraError(
+        f'telemetry needs more ({error.name} is missing): pip install "mnemolog[telemetry]"', name=error.name
+    ) from error
+
+from mnemolog.telemetry.observed import observe
+
+__all__ = ["observe"]
