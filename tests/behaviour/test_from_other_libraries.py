@@ -47,6 +47,8 @@ def test_all_names_of_ours_exist(tmp_path: Path) -> None:
         "mnemolog nosuch",
         "mnemolog replay --nosuch",
         "MNEMOLOG_NOSUCH",
+        "mnemolog_nosuch_total",
+        "mnemolog.telemetry.observe(nosuch)",
         "python -m benchmarks.nosuch",
     ],
 )

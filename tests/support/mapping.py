@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import click
 import typer
+from prometheus_client import CollectorRegistry
 
 import mnemolog
 from mnemolog.caches.caches import Caches
@@ -21,6 +22,8 @@ from mnemolog.caches.sessions import SessionCache
 from mnemolog.caches.tool import ToolCache
 from mnemolog.cli.app import app
 from mnemolog.memory import Memory
+from mnemolog.telemetry.instruments import instruments_of
+from mnemolog.telemetry.worker_metrics import WorkerMetrics
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "from-other-libraries.md"
@@ -120,6 +123,8 @@ def problem_with(name: str, stats: Mapping[str, Any]) -> str | None:
     """What is wrong with a name of ours as the page writes it; None if it exists."""
     if name.startswith("MNEMOLOG_"):
         return None if name in _variables() else "no such variable"
+    if name.startswith("mnemolog_"):
+        return None if name in _metrics() else "no such metric"
     if name.startswith("python -m "):
         return _missing_module(name.split()[2])
     if name.startswith("mnemolog "):
@@ -224,6 +229,13 @@ def _variables() -> set[str]:
             variable = parameter.envvar or ()
             found |= {variable} if isinstance(variable, str) else set(variable)
     return found
+
+
+def _metrics() -> set[str]:
+    registry = CollectorRegistry()
+    instruments_of(registry, "mnemolog")
+    families = [*registry.collect(), *WorkerMetrics().registry.collect()]
+    return {f"{one.name}_total" if one.type == "counter" else one.name for one in families}
 
 
 def _missing_module(name: str) -> str | None:

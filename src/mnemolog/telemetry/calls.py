@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from opentelemetry.context import attach, detach
+from opentelemetry.context import Context, attach, detach, get_current
 from opentelemetry.trace import INVALID_SPAN, Span, SpanKind, Status, StatusCode, Tracer, set_span_in_context
 
 from mnemolog.schemas.errors import ClosedError, LogError, MnemologError, ViewError, WaitTimeoutError
@@ -90,9 +90,10 @@ class Calls:
     ) -> Any:
         """What `run` returns for the arguments, or raises."""
         span: Span = INVALID_SPAN
+        around = get_current()
         with harmless():
-            span = self._start(verb)
-        token = attach(set_span_in_context(span))
+            span = self._start(verb, around)
+        token = attach(set_span_in_context(span, around))
         before, _running.waited = getattr(_running, "waited", None), 0.0
         begun = time.perf_counter()
         try:
@@ -113,9 +114,9 @@ class Calls:
             with harmless():
                 span.end()
 
-    def _start(self, verb: str) -> Span:
+    def _start(self, verb: str, around: Context) -> Span:
         fixed = self._fixed.get(verb) or self._fix(verb)
-        return self._tracer.start_span(f"{SYSTEM}.{verb}", kind=SpanKind.CLIENT, attributes=fixed)
+        return self._tracer.start_span(f"{SYSTEM}.{verb}", around, SpanKind.CLIENT, fixed)
 
     def _fix(self, verb: str) -> Attributes:
         fixed: Attributes = {

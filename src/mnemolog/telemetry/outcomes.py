@@ -51,38 +51,42 @@ def outcome_of(verb: str, result: Any) -> Outcome | None:
 
 
 def _hits(_: str, hits: Hits) -> Outcome:
-    found = _recalled([hits])
-    found.attributes["mnemolog.recall.id"] = hits.recall_id
+    found = _found(len(hits.items), hits.candidates, hits.near_miss, bool(hits.warnings))
+    attributes = found.attributes
+    attributes["mnemolog.recall.id"] = hits.recall_id
+    if hits.threshold is not None:
+        attributes["mnemolog.threshold"] = hits.threshold
+    if hits.nearest_beyond is not None:
+        attributes["mnemolog.recall.nearest_beyond"] = hits.nearest_beyond
     return found
 
 
-def _recalled(every: list[Hits]) -> Outcome:
-    shown = sum(len(hits.items) for hits in every)
-    beyond = [hits.nearest_beyond for hits in every if hits.nearest_beyond is not None]
-    near_miss = not shown and any(hits.near_miss for hits in every)
-    degraded = any(hits.warnings for hits in every)
-    attributes: Attributes = {
-        RECORDS: shown,
-        ROWS: shown,
-        "mnemolog.recall.candidates": sum(hits.candidates for hits in every),
-        "mnemolog.recall.near_miss": near_miss,
-        "mnemolog.recall.degraded": degraded,
-    }
-    if beyond:
-        attributes["mnemolog.recall.nearest_beyond"] = min(beyond)
-    for hits in every:
-        if hits.threshold is not None:
-            attributes["mnemolog.threshold"] = hits.threshold
+def _found(shown: int, candidates: int, near_miss: bool, degraded: bool) -> Outcome:
     counts: list[Count] = [("recalls", 1, ()), ("recall_hits", shown, ())]
-    kinds = {"recall_empty": not shown, "recall_near_misses": near_miss, "recall_degraded": degraded}
-    counts += [(name, 1, ()) for name, holds in kinds.items() if holds]
-    return Outcome(attributes, counts)
+    if not shown:
+        counts.append(("recall_empty", 1, ()))
+    if near_miss:
+        counts.append(("recall_near_misses", 1, ()))
+    if degraded:
+        counts.append(("recall_degraded", 1, ()))
+    return Outcome(
+        {
+            RECORDS: shown,
+            "mnemolog.recall.candidates": candidates,
+            "mnemolog.recall.near_miss": near_miss,
+            "mnemolog.recall.degraded": degraded,
+        },
+        counts,
+    )
 
 
 def _by_name(verb: str, result: Mapping[str, Any]) -> Outcome | None:
-    if verb == "recall":
-        return _recalled(list(result.values()))
-    return None
+    if verb != "recall":
+        return None
+    every = list(result.values())
+    shown, candidates = sum(map(len, every)), sum(hits.candidates for hits in every)
+    near_miss = not shown and any(hits.near_miss for hits in every)
+    return _found(shown, candidates, near_miss, any(hits.warnings for hits in every))
 
 
 def _receipt(verb: str, receipt: Receipt) -> Outcome:
