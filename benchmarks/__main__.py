@@ -11,6 +11,7 @@ import sys
 
 MADE_UP = (
     "embedding",
+    "telemetry",
     "embedded",
     "operations",
     "recall",

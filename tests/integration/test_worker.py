@@ -14,6 +14,7 @@ from kafka import KafkaAdminClient, TopicPartition
 from kafka.structs import OffsetAndMetadata
 from numpy.typing import NDArray
 from support.streams import append, mixed, remembered, users
+from support.telemetry import Scrape, address_in, scrape
 from support.workers import (
     WorkerProcess,
     WorkerThread,
@@ -24,6 +25,7 @@ from support.workers import (
 )
 
 from mnemolog.broker import LocalBroker
+from mnemolog.broker.ports import free_port, is_taken
 from mnemolog.embedders import CallableEmbedder, HashingEmbedder
 from mnemolog.processors.replay import replay
 from mnemolog.producers.commands import Commands
@@ -53,11 +55,12 @@ def views(tmp_path: Path) -> Path:
 def test_what_is_appended_becomes_rows_and_a_stop_is_clean(
     broker: LocalBroker, log: KafkaLog, views: Path, topic_prefix: str
 ) -> None:
-    with WorkerProcess(broker.bootstrap, views, topic_prefix, "hashing") as worker:
+    with WorkerProcess(broker.bootstrap, views, topic_prefix, "hashing", "--metrics-port", "0") as worker:
         append(log, mixed(users(topic_prefix), 300, "before"))
         wait_until_caught_up(log, views)
         append(log, mixed(users(topic_prefix), 300, "after"))
         wait_until_caught_up(log, views)
+        check_metrics(scrape(address_in(worker.said)), log)
         assert worker.stop() == 0
     assert live(views) == folded(log, HashingEmbedder())
     assert worker.said.count(f"kafka={broker.bootstrap} group={topic_prefix}") == 1
@@ -65,8 +68,25 @@ def test_what_is_appended_becomes_rows_and_a_stop_is_clean(
     assert not any(level in line for line in said for level in ("WARNING", "ERROR")), worker.said
 
 
+def check_metrics(value: Scrape, log: KafkaLog) -> None:
+    """What a worker that has caught up with all of `log` says of it."""
+    for view, topic in {"memories": MEMORIES, "usage": FEEDBACK, "usefulness": FEEDBACK}.items():
+        ends = log.end_offsets(topic)
+        assert value("mnemolog_worker_records_total", view=view) == sum(ends.values())
+        assert [value("mnemolog_worker_lag_events", view=view, partition=str(n)) for n in ends] == [0] * 4
+        commits = value("mnemolog_worker_commit_seconds_count", view=view)
+        assert commits == value("mnemolog_worker_batch_seconds_count", view=view) != 0
+    assert value("mnemolog_worker_partitions") == 4
+    assert value("mnemolog_worker_rebalances_total") == 1
+    assert value("mnemolog_worker_restarts_total") == 0
+    assert (value("mnemolog_worker_rows_total", view="memories") or 0) > 300
+    assert (value("mnemolog_embedding_texts_total") or 0) > 300
+    assert value("mnemolog_embedding_errors_total") == value("mnemolog_scrape_errors_total") == 0
+    assert value("process_cpu_seconds_total")
+
+
 def test_bad_records_are_dead_lettered_and_the_rest_is_applied(
-    broker: LocalBroker, log: KafkaLog, views: Path, topic_prefix: str
+    broker: LocalBroker, log: KafkaLog, views: Path, topic_prefix: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """F12, F13."""
     user = Commands((topic_prefix, "one"))
@@ -75,10 +95,18 @@ def test_bad_records_are_dead_lettered_and_the_rest_is_applied(
     assert good[0].value is not None
     unknown = Record(MEMORIES, key, good[0].value.replace(b"MemoryRemembered", b"MemoryDreamt"))
     bad = [Record(MEMORIES, key, b"\xff\x00 no event"), unknown, Record(MEMORIES, key, None)]
-    with WorkerThread(broker.bootstrap, views, topic_prefix):
+    port, before = free_port(), len(dead_letters(log))
+    with WorkerThread(broker.bootstrap, views, topic_prefix, metrics_port=port):
         mixture = [record for pair in zip(good, [*bad, good[3]], strict=True) for record in pair]
         positions = log.append(mixture)
         wait_until_caught_up(log, views)
+        value = scrape(f"http://127.0.0.1:{port}/metrics")
+        assert value("mnemolog_worker_dead_letters_total") == before + 3
+        assert value("mnemolog_dead_letters") == before + 3
+        code = run_worker(kafka=broker.bootstrap, views=views, group=topic_prefix, metrics_port=port)
+        assert code == 1
+    assert f"port {port} of 127.0.0.1 is taken; choose another with --metrics-port" in caplog.text
+    assert not is_taken(port)
     assert live(views) == folded(log)
     rejected = {positions[number]: reason for number, reason in ((1, "JSON"), (3, "MemoryDreamt"), (5, "no"))}
     letters = dead_letters(log)

@@ -124,7 +124,7 @@ def problem_with(name: str, stats: Mapping[str, Any]) -> str | None:
     if name.startswith("MNEMOLOG_"):
         return None if name in _variables() else "no such variable"
     if name.startswith("mnemolog_"):
-        return None if name in _metrics() else "no such metric"
+        return None if name in metrics() else "no such metric"
     if name.startswith("python -m "):
         return _missing_module(name.split()[2])
     if name.startswith("mnemolog "):
@@ -231,11 +231,13 @@ def _variables() -> set[str]:
     return found
 
 
-def _metrics() -> set[str]:
+def metrics() -> set[str]:
+    """The names of all metrics of handles and workers, but for those of the process."""
     registry = CollectorRegistry()
     instruments_of(registry, "mnemolog")
     families = [*registry.collect(), *WorkerMetrics().registry.collect()]
-    return {f"{one.name}_total" if one.type == "counter" else one.name for one in families}
+    names = {f"{one.name}_total" if one.type == "counter" else one.name for one in families}
+    return {name for name in names if name.startswith("mnemolog_")}
 
 
 def _missing_module(name: str) -> str | None:

@@ -88,10 +88,12 @@ class WorkerProcess:
 class WorkerThread:
     """A worker in this process: quick to start, and with any embedder."""
 
-    def __init__(self, kafka: str, views: Path, group: str, embedder: Embedder | None = None) -> None:
+    def __init__(
+        self, kafka: str, views: Path, group: str, embedder: Embedder | None = None, **more: Any
+    ) -> None:
         self.code: int | None = None
         self._stop = threading.Event()
-        arguments = {"kafka": kafka, "views": views, "group": group, "embedder": embedder}
+        arguments = {"kafka": kafka, "views": views, "group": group, "embedder": embedder, **more}
         self._thread = threading.Thread(target=self._run, kwargs=arguments)
         self._thread.start()
 

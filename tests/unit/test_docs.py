@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.mapping import metrics
 
 import mnemolog
 from mnemolog.adapters.mcp_server import build_server
@@ -89,6 +90,18 @@ def test_the_examples_of_the_adapters_run(tmp_path: Path) -> None:
     with mnemolog.open(tmp_path, embedder="hashing") as memory:
         for example in BLOCK.findall((ROOT / "docs" / "adapters.md").read_text()):
             exec(compile(example, "adapters.md", "exec"), {"memory": memory, "asyncio": asyncio})
+
+
+def test_the_example_of_telemetry_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (example,) = BLOCK.findall((ROOT / "docs" / "telemetry.md").read_text())
+    exec(compile(example, "telemetry.md", "exec"), {})
+
+
+def test_the_page_on_telemetry_names_every_metric_and_no_other() -> None:
+    page = (ROOT / "docs" / "telemetry.md").read_text()
+    tables = "\n".join(line for line in page.splitlines() if line.startswith("|"))
+    assert set(re.findall(r"`(mnemolog_\w+)`", tables)) == metrics()
 
 
 @pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)

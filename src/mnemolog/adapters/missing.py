@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from mnemolog.schemas.errors import MnemologError
+from mnemolog.schemas.errors import MissingExtraError
 
-
-class MissingExtraError(MnemologError, ImportError):
-    """A part needs packages that are an optional extra; the message says how to install them."""
+__all__ = ["MissingExtraError", "missing", "needs"]
 
 
 def missing(what: str, extra: str) -> MissingExtraError:

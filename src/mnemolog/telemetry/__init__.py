@@ -14,7 +14,7 @@ try:
     import prometheus_client  # noqa: F401
 except ModuleNotFoundError as error:
     raise MissingExtraError(
-        f'telemetry needs more ({error.name} is missing): pip install "mnemolog[telemetry]"', name=error.name
+        'telemetry needs more packages: pip install "mnemolog[telemetry]"', name=error.name
     ) from error
 
 from mnemolog.telemetry.observed import observe

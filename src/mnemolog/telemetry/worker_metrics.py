@@ -40,7 +40,7 @@ SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 
 _logger = logging.getLogger("mnemolog.worker")
 
 
-class PortTakenError(MnemologError):
+class MetricsAddressError(MnemologError):
     """The metrics can't be served: something else has the port, or the address is not of this machine."""
 
 
@@ -204,7 +204,7 @@ class MetricsServer:
 
     Raises:
         InvalidInputError: no such port.
-        PortTakenError: it can't be had.
+        MetricsAddressError: it can't be had.
     """
 
     def __init__(self, registry: CollectorRegistry, host: str, port: int) -> None:
@@ -213,7 +213,7 @@ class MetricsServer:
         try:
             self._server, self._thread = start_http_server(port, host, registry)
         except OSError as error:
-            raise PortTakenError(_why(host, port, error)) from error
+            raise MetricsAddressError(_why(host, port, error)) from error
         self.address = f"http://{host}:{self._server.server_port}/metrics"
         _logger.info("metrics on %s", self.address)
 

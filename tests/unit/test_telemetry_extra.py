@@ -1,0 +1,85 @@
+"""Telemetry is optional: nothing else imports it, and without its packages there is a clear error."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.telemetry import scrape
+
+from mnemolog.broker.ports import free_port
+from mnemolog.schemas.errors import InvalidInputError
+from mnemolog.telemetry.worker_metrics import MetricsAddressError, serve_metrics
+
+PACKAGES = ("prometheus_client", "opentelemetry")
+HINT = 'pip install "mnemolog[telemetry]"'
+
+
+def run(code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+
+def test_a_program_that_does_not_ask_for_it_does_not_load_it(tmp_path: Path) -> None:
+    code = f"""
+import sys, mnemolog, mnemolog.worker
+with mnemolog.open({str(tmp_path)!r}, embedder="none") as memory:
+    memory.remember("x")
+    memory.recall("x")
+print([name for name in sys.modules if name.startswith({(*PACKAGES, "mnemolog.telemetry")!r})])
+"""
+    assert run(code).stdout == "[]\n"
+
+
+@pytest.mark.parametrize("missing", PACKAGES)
+def test_without_a_package_the_error_says_what_to_install(missing: str) -> None:
+    code = f"""
+import sys
+sys.modules[{missing!r}] = None
+import mnemolog
+try:
+    import mnemolog.telemetry
+except mnemolog.MnemologError as error:
+    print(isinstance(error, ImportError), error)
+"""
+    said = run(code).stdout
+    assert said.startswith("True ")
+    assert said.endswith(f"{HINT}\n")
+
+
+def test_without_a_package_a_worker_that_shall_serve_metrics_says_so(tmp_path: Path) -> None:
+    code = f"""
+import sys
+sys.modules["prometheus_client"] = None
+from mnemolog.worker import main
+arguments = "--kafka 127.0.0.1:1 --embedder none --metrics-port 0 --views"
+sys.exit(main([*arguments.split(), {str(tmp_path)!r}]))
+"""
+    done = run(code)
+    assert done.returncode == 1
+    assert HINT in done.stderr
+
+
+def test_a_port_that_is_taken_is_named_and_one_that_was_let_go_is_free() -> None:
+    port = free_port()
+    with serve_metrics("127.0.0.1", port):
+        taken = f"port {port} of 127.0.0.1 is taken"
+        with pytest.raises(MetricsAddressError, match=taken), serve_metrics("127.0.0.1", port):
+            pass
+        value = scrape(f"http://127.0.0.1:{port}/metrics")
+        assert value("mnemolog_worker_partitions") == 0
+        assert value("mnemolog_dead_letters") is None  # there is no log yet
+    with serve_metrics("127.0.0.1", port):  # it was let go
+        pass
+
+
+@pytest.mark.parametrize("port", [-1, 65_536])
+def test_a_port_that_is_none_is_refused(port: int) -> None:
+    with pytest.raises(InvalidInputError, match="metrics_port"), serve_metrics("127.0.0.1", port):
+        pass
+
+
+def test_an_address_of_another_machine_is_an_error() -> None:
+    with pytest.raises(MetricsAddressError, match=r"192\.0\.2\.1"), serve_metrics("192.0.2.1", 0):
+        pass
