@@ -1,7 +1,4 @@
-"""LangChain's cache of models' answers over `memory.cache.llm`.
-
-set_llm_cache(MnemologLlmCache(memory))
-"""
+"""LangChain's cache of models' answers over `memory.cache.llm`: `set_llm_cache(MnemologLlmCache(memory))`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""LangGraph's checkpoints in the log.
-
-graph = builder.compile(checkpointer=MnemologSaver(memory))
-"""
+"""LangGraph's checkpoints in the log: `builder.compile(checkpointer=MnemologSaver(memory))`."""
 
 from __future__ import annotations
 

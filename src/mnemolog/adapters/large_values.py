@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mnemolog.producers.expiry import expiry_after
 from mnemolog.schemas.context_events import check_value
-from mnemolog.schemas.errors import ViewError
+from mnemolog.schemas.errors import InvalidInputError, ViewError
 
 if TYPE_CHECKING:
     from mnemolog.memory import Memory
@@ -40,8 +40,12 @@ class LargeValues:
         self._ttl_seconds = ttl_seconds
 
     def set(self, thread_id: str | None, key: str, value: Any) -> None:
-        """Let `key` hold `value`. Returns once that is durable."""
-        text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+        """Let `key` hold `value`. Returns once that is durable.
+
+        Raises:
+            InvalidInputError: it is not JSON.
+        """
+        text = _text(value)
         if _fits(value):
             self._set(thread_id, key, {"value": value})
             return
@@ -140,6 +144,13 @@ class LargeValues:
 def check_ttl(ttl_seconds: float) -> None:
     """Refuse what is no time to live, before anything is asked to live so long."""
     expiry_after(_SOME_TIME, ttl_seconds)
+
+
+def _text(value: Any) -> str:
+    try:
+        return json.dumps(value, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInputError(f"it can't be kept as JSON: {error}", field="value") from error
 
 
 def _fits(value: Any) -> bool:
