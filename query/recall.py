@@ -113,7 +113,7 @@ def _evidence(cache: NamespaceCache, live: Live, question: Question) -> Evidence
     none = live.vectorless is not None and live.vectorless.all()
     if question.vector is None or not live.slots.size or none:
         return Evidence(bm25, None, session_bm25)
-    cosine: Floats = live.of(cache.vectors.cosines(cache.size, question.vector))
+    cosine: Floats = live.of(cache.vectors.near(cache.size, question.vector))
     if live.vectorless is not None:
         cosine[live.vectorless] = np.nan
     return Evidence(bm25, cosine, session_bm25)
@@ -143,6 +143,7 @@ def _candidates(
     keyword, vector = _mask(len(shown), by_keyword), _mask(len(shown), by_vector)
     found = keyword | vector
     places = np.flatnonzero(_with_neighbours(found, np.flatnonzero(found), live))
+    _tell_exactly(cache, live, question, evidence, places)
     sought = Sought(question.asks, live.numbers(question.authors))
     held = _held(cache, live, question, places)
     total, terms = relevance(evidence, live.texts, sought, question.weights, places, held)
@@ -150,6 +151,15 @@ def _candidates(
     kept = np.flatnonzero((_with_neighbours(found, best, live) & shown)[places])
     seen = Seen(total[kept], {name: values[kept] for name, values in terms.items()})
     return Found(places[kept], vector[places[kept]], keyword[places[kept]]), held.at(kept), seen
+
+
+def _tell_exactly(
+    cache: NamespaceCache, live: Live, question: Question, evidence: Evidence, places: Places
+) -> None:
+    if evidence.cosine is None or question.vector is None:
+        return
+    told = places if live.vectorless is None else places[~live.vectorless[places]]
+    evidence.cosine[told] = cache.vectors.cosines(live.slots[told], question.vector)
 
 
 def _held(cache: NamespaceCache, live: Live, question: Question, places: Places) -> Beside:
