@@ -14,7 +14,8 @@ from rich.console import Console
 from rich.table import Table
 
 import mnemolog
-from mnemolog.embedders import EmbedderSpec
+from mnemolog.embedders import EmbedderSpec, default_embedder
+from mnemolog.embedders.cache import CachedEmbedder
 
 DEPTH = 100
 """How deep a recall goes in search of the evidence."""
@@ -65,6 +66,11 @@ class Scores:
         self.collection.append(collection)
         self.category.append(asked.category)
         self.values.append((1 / min(ranks) if ranks else 0.0, share[0], share[1]))
+
+
+def default_once() -> CachedEmbedder:
+    """The default embedder, which embeds each text once in all runs."""
+    return CachedEmbedder(default_embedder(), max_bytes=2**30)
 
 
 def evaluate(collections: Iterable[Collection], embedder: EmbedderSpec, weights: Any = None) -> Scores:

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from benchmarks.evaluation import Asked, Collection, compare, evaluate, show
+from benchmarks.evaluation import Asked, Collection, compare, default_once, evaluate, show
 from benchmarks.evaluation_peers import heapdb
 from benchmarks.learning import NOISES, learn_and_ask
 
@@ -76,11 +76,12 @@ def main() -> None:
     )
     arguments = parser.parse_args()
     collections = [collection_of(path) for path in sorted(arguments.data.glob("*.json"))]
+    embedder = default_once()
     runs = {
-        "defaults": evaluate(collections, None),
+        "defaults": evaluate(collections, embedder),
         "keywords only": evaluate(collections, "none"),
     }
-    learned = {name: learn_and_ask(collections, None, NOISES[name]) for name in arguments.noise or ()}
+    learned = {name: learn_and_ask(collections, embedder, NOISES[name]) for name in arguments.noise or ()}
     if arguments.heapdb:
         runs["heapdb-memory"] = heapdb(arguments.heapdb, collections)
     show("LoCoMo", runs | {f"learned, {name}": scores for name, scores in learned.items()}, arguments.json)

@@ -10,7 +10,7 @@ import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from benchmarks.evaluation import Asked, Collection, compare, evaluate, show
+from benchmarks.evaluation import Asked, Collection, compare, default_once, evaluate, show
 from benchmarks.evaluation_peers import heapdb
 from benchmarks.learning import NOISES, learn_and_ask
 from mnemolog.query.scoring.weights import Weights
@@ -70,14 +70,15 @@ def main() -> None:
     )
     arguments = parser.parse_args()
     collections = [collection_of(path) for path in sorted(arguments.data.glob("*.json"))]
+    embedder = default_once()
     runs = {
-        "defaults": evaluate(collections, None),
-        "plain hybrid": evaluate(collections, None, PLAIN),
+        "defaults": evaluate(collections, embedder),
+        "plain hybrid": evaluate(collections, embedder, PLAIN),
         "keywords only": evaluate(collections, "none"),
     }
     if arguments.heapdb:
         runs["heapdb-memory"] = heapdb(arguments.heapdb, collections)
-    learned = {name: learn_and_ask(collections, None, NOISES[name]) for name in arguments.noise or ()}
+    learned = {name: learn_and_ask(collections, embedder, NOISES[name]) for name in arguments.noise or ()}
     named = {f"learned, {name}": scores for name, scores in learned.items()}
     show("RealMem notes", runs | named, arguments.json)
     for name, scores in list(runs.items())[1:]:
