@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import agents
+import pydantic_ai
 import pytest
+from agents import RunConfig
+from agents.models.interface import Model, ModelProvider
+from agents.testing import ScriptedModel, assistant_message
+from langchain_core.outputs import Generation
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import empty_checkpoint
+from pydantic_ai.models.test import TestModel
 from support.mapping import rows
 from support.stores import MovingClock
 
 import mnemolog
 from mnemolog import Memory, MnemologError
+from mnemolog.adapters.langchain_cache import MnemologLlmCache
+from mnemolog.adapters.langgraph_saver import MnemologSaver
+from mnemolog.adapters.openai_agents import CachedModelProvider, MnemologSession
+from mnemolog.adapters.pydantic_ai import CachedModel
 from mnemolog.caches.requests import request_key
 from mnemolog.producers.context_commands import Address
 from mnemolog.schemas.errors import InvalidInputError, LogError, LogUnavailableError
@@ -186,3 +200,54 @@ def test_errors(tmp_path: Path) -> None:
     with pytest.raises(LogUnavailableError) as failed:
         mnemolog.open(tmp_path / "file" / "below", embedder="none")
     assert isinstance(failed.value, LogError)
+
+
+@shows("BetterDBLlmCache")
+def test_the_cache_of_langchain(place: Memory) -> None:
+    cache = MnemologLlmCache(place)
+    answers = [Generation(text="hello")]
+    cache.update("hi", "model", answers)
+    assert cache.lookup("hi", "model") == asyncio.run(cache.alookup("hi", "model")) == answers
+    cache.clear()
+    assert cache.lookup("hi", "model") is None
+
+
+@shows("BetterDBSaver")
+def test_the_checkpointer_of_langgraph(place: Memory) -> None:
+    saver = MnemologSaver(place)
+    thread: RunnableConfig = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
+    first = saver.put(thread, empty_checkpoint(), {"step": 0, "run_id": "r"}, {})
+    second = asyncio.run(saver.aput(first, empty_checkpoint(), {"step": 1}, {}))
+    asyncio.run(saver.aput_writes(second, [("channel", 1)], "task"))
+    saver.copy_thread("t", "copy")
+    for found in (saver.get_tuple(thread), asyncio.run(saver.aget_tuple(thread))):
+        assert found is not None
+        assert (found.metadata, found.pending_writes) == ({"step": 1}, [("task", "channel", 1)])
+    saver.delete_for_runs(["r"])
+    assert [found.metadata["step"] for found in saver.list(thread)] == [1]
+    saver.prune(["t"])
+    asyncio.run(saver.adelete_thread("t"))
+    assert [found.config["configurable"]["thread_id"] for found in saver.list(None)] == ["copy"]
+
+
+@shows("openai_agents.CachedModel")
+def test_cached_models_of_openai_agents(place: Memory) -> None:
+    class Provider(ModelProvider):
+        def get_model(self, model_name: str | None) -> Model:
+            return ScriptedModel([[assistant_message(f"of {model_name}")]])
+
+    config = RunConfig(model_provider=CachedModelProvider(Provider(), place), tracing_disabled=True)
+    session = MnemologSession("s", place)
+    agent = agents.Agent(name="a", model="m")
+    runs = [agents.Runner.run_sync(agent, "hi", run_config=config) for _ in range(2)]
+    assert [one.final_output for one in runs] == ["of m", "of m"]
+    agents.Runner.run_sync(agent, "hi", run_config=config, session=session)
+    assert len(asyncio.run(session.get_items())) == 2
+    assert place.cache.stats().per_model["m"].hits == 2
+
+
+@shows("pydantic_ai.CachedModel")
+def test_cached_models_of_pydantic_ai(place: Memory) -> None:
+    agent = pydantic_ai.Agent(CachedModel(TestModel(custom_output_text="hello"), place))
+    assert [agent.run_sync("hi").output for _ in range(2)] == ["hello", "hello"]
+    assert place.cache.stats().per_model["test"].hits == 1

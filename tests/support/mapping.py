@@ -30,8 +30,11 @@ PAGE = ROOT / "docs" / "from-other-libraries.md"
 NONE, GAP = "—", "**gap**"
 _SPAN = re.compile(r"`([^`]+)`")
 _MODULES = (
+    "mnemolog.adapters.langchain_cache",
+    "mnemolog.adapters.langgraph_saver",
     "mnemolog.adapters.langgraph_store",
     "mnemolog.adapters.mcp_tools",
+    "mnemolog.adapters.openai_agents",
     "mnemolog.caches.caches",
     "mnemolog.caches.counting",
     "mnemolog.caches.lifetimes",
