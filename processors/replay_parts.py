@@ -6,11 +6,12 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -33,6 +34,10 @@ _logger = logging.getLogger(__name__)
 
 BATCH = 15_000
 KEPT_ROWS = 15_000
+_UNSEARCHED = 8
+"""Batches between two searches for cycles. A search looks through all rows that are kept, and finds some two
+hundred small objects of each batch."""
+
 _LOOK_SECONDS = 1.0
 
 OnProgress = Callable[[int, int], None]
@@ -89,23 +94,27 @@ class PartFold:
         self._rejected = applied = 0
         offset = self._writer.next_offset(self._topic)
         on_batch(min(offset, end))
-        while offset < end:
+        steps, more = self._steps(log, offset, end), True
+        while more:
+            more = False
             with no_search_for_cycles():
-                count, after = self._step(log, offset, min(BATCH, end - offset))
-            if not count:
-                break
-            on_batch(after - offset)
-            applied, offset = applied + count, after
+                for count, offsets in islice(steps, _UNSEARCHED):
+                    applied, more = applied + count, True
+                    on_batch(offsets)
         self._writer.let_go()
         return Done(applied, self._rejected)
 
-    def _step(self, log: Log, offset: int, limit: int) -> tuple[int, int]:
-        """Apply up to `limit` records from `offset` on: how many there were, and the offset after them."""
-        records = log.read(self._topic, self._partition, offset, limit)
-        if not records:
-            return 0, offset
-        self._writer.apply(self._topic, records, since=offset)
-        return len(records), records[-1].position.offset + 1
+    def _steps(self, log: Log, offset: int, end: int) -> Iterator[tuple[int, int]]:
+        """Apply what the log has from `offset` up to before `end`: of each step the records and offsets."""
+        while offset < end:
+            records = log.read(self._topic, self._partition, offset, min(BATCH, end - offset))
+            if not records:
+                return
+            self._writer.apply(self._topic, records, since=offset)
+            count, after = len(records), records[-1].position.offset + 1
+            del records  # before others are read
+            yield count, after - offset
+            offset = after
 
 
 def fold_in_processes(

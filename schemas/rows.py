@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from sys import intern
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -195,6 +196,12 @@ TABLES: Mapping[str, str] = {
 PROJECTED = frozenset({"edges"})
 """Tables written before the one that they follow: what is applied there is applied in them, whatever offset
 they name themselves."""
+
+
+def blank(fields: Sequence[pa.Field]) -> Row:
+    """A row with nothing in these columns. Its keys are the strings that code names columns by, which are
+    found in fewer steps than equal ones."""
+    return dict.fromkeys(intern(field.name) for field in fields)
 
 
 def memories_schema(dim: int | None) -> pa.Schema:

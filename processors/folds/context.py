@@ -17,9 +17,9 @@ from mnemolog.schemas.events import Event
 from mnemolog.schemas.filters import And, Compare, Node
 from mnemolog.schemas.matching import matches
 from mnemolog.schemas.namespaces import encode_namespace
-from mnemolog.schemas.rows import CONTEXT_FIELDS, Row, Rows
+from mnemolog.schemas.rows import CONTEXT_FIELDS, Row, Rows, blank
 
-_BLANK: Row = dict.fromkeys((field.name for field in CONTEXT_FIELDS), None)
+_BLANK: Row = blank(CONTEXT_FIELDS)
 
 
 class ContextFold:

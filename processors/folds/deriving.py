@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from mnemolog.processors.folds.memory_content import new_row
-from mnemolog.processors.folds.memory_rows import mark, stamped, tombstone
+from mnemolog.processors.folds.memory_rows import blank_memory, mark, stamped, tombstone
 from mnemolog.processors.folds.port import Selection, Stamp
 from mnemolog.processors.folds.timelines import in_order
 from mnemolog.schemas import events as ev
@@ -16,7 +16,7 @@ from mnemolog.schemas.details import Statement
 from mnemolog.schemas.events import Event
 from mnemolog.schemas.facts import digest_of, moment_of, timeline_of
 from mnemolog.schemas.namespaces import encode_namespace
-from mnemolog.schemas.rows import MEMORY_FIELDS, Row, Rows, event_pk, memory_pk
+from mnemolog.schemas.rows import Row, Rows, event_pk, memory_pk
 
 _Forgetful = ev.MemoryForgotten | ev.ScopeForgotten | ev.MemoryEvicted
 
@@ -122,7 +122,6 @@ def _asserted(
         return None  # another memory has this id
     derived = {"timeline": timeline, "rank": fact.rank, "rests_on": rests_on}
     if fact.tombstone:
-        blank: Row = dict.fromkeys((field.name for field in MEMORY_FIELDS), None)
         pk = memory_pk(event.namespace, fact.memory_id)
         own = {
             "pk": pk,
@@ -131,7 +130,7 @@ def _asserted(
             "deleted": True,
         }
         kept = {name: known[name] if known else [] for name in ("history", "repeats")}
-        return stamped({**blank, **own, **kept, **derived}, event, stamp)
+        return stamped({**blank_memory(), **own, **kept, **derived}, event, stamp)
     detail = Statement.model_construct(
         form="statement",
         subject=fact.subject,
@@ -208,7 +207,7 @@ def _step(rows: Rows, event: ev.FactsAsserted, run: ev.Run, stamp: Stamp) -> dic
         output_tokens=before.output_tokens + event.made_by.output_tokens,
         extractor=event.made_by.extractor,
     )
-    row: Row = dict.fromkeys((field.name for field in MEMORY_FIELDS), None)
+    row = blank_memory()
     row |= {"pk": pk, "namespace": encode_namespace(event.namespace), "deleted": True}
     row |= {"history": [], "repeats": []}
     return {pk: stamped(row, event, stamp, dump_progress(progress))}

@@ -6,8 +6,9 @@ from typing import Any
 
 from mnemolog.processors.folds.memories import MemoriesFold
 from mnemolog.schemas import topics
-from mnemolog.schemas.rows import EDGES_FIELDS, Row
+from mnemolog.schemas.rows import EDGES_FIELDS, Row, blank
 
+_BLANK = blank(EDGES_FIELDS)
 _COPIED = ("pk", "namespace", "id", "kind", "policy", "expires_at", "valid_from", "valid_to", "_off")
 
 
@@ -24,13 +25,12 @@ class EdgesProjection:
         if not base["connected"]:
             return None
         edges = edges_of(base)
-        blank: Row = dict.fromkeys((field.name for field in EDGES_FIELDS), None)
         if not edges:
             kept = {name: base[name] for name in ("pk", "namespace", "id", "_off")}
-            return {**blank, **kept, "deleted": True, "_fill": 0}
+            return {**_BLANK, **kept, "deleted": True, "_fill": 0}
         copied = {name: base[name] for name in _COPIED}
         superseded = base["superseded_by"] is not None
-        return {**blank, **copied, "superseded": superseded, "edges": edges, "deleted": False, "_fill": 0}
+        return {**_BLANK, **copied, "superseded": superseded, "edges": edges, "deleted": False, "_fill": 0}
 
 
 def edges_of(base: Row) -> list[Row]:

@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterable
 
 from mnemolog.processors.folds.forgetting import slots_left, take_out
-from mnemolog.processors.folds.memory_rows import stamped, superseded
+from mnemolog.processors.folds.memory_rows import blank_memory, stamped, superseded
 from mnemolog.processors.folds.port import Selection, Stamp
 from mnemolog.schemas import events as ev
 from mnemolog.schemas.evictions import eviction_counts, evictions_pk, last_eviction
 from mnemolog.schemas.namespaces import encode_namespace
-from mnemolog.schemas.rows import MEMORY_FIELDS, Row, Rows, memory_pk
+from mnemolog.schemas.rows import Row, Rows, memory_pk
 
 
 def affected_by_evicted(event: ev.MemoryEvicted, rows: Rows) -> Selection:
@@ -62,7 +62,7 @@ def _counted(last: Row | None, event: ev.MemoryEvicted, number: int, stamp: Stam
     """The namespace's row of evictions: a tombstone whose one change is the last, the counts its reason."""
     counts = eviction_counts(last)
     counts[event.rule] = counts.get(event.rule, 0) + number
-    row: Row = dict.fromkeys((field.name for field in MEMORY_FIELDS), None)
+    row = blank_memory()
     row |= {"pk": evictions_pk(event.namespace), "namespace": encode_namespace(event.namespace)}
     row |= {"deleted": True, "history": [], "repeats": []}
     return {row["pk"]: stamped(row, event, stamp, json.dumps(counts, sort_keys=True))}

@@ -16,7 +16,7 @@ from mnemolog.schemas.analysis import analyze
 from mnemolog.schemas.details import columns_of, dump_detail
 from mnemolog.schemas.events import Event
 from mnemolog.schemas.namespaces import encode_namespace
-from mnemolog.schemas.rows import MEMORY_FIELDS, Row, embed_text, memory_pk, slot_of
+from mnemolog.schemas.rows import MEMORY_FIELDS, Row, blank, embed_text, memory_pk, slot_of
 
 DERIVED = ("timeline", "rank", "rests_on")
 """The columns that only what consolidation made has."""
@@ -34,7 +34,7 @@ _CONTENT = (
     "valid_to",
 )
 
-_BLANK: Row = {**dict.fromkeys(field.name for field in MEMORY_FIELDS), "vector": None}
+_BLANK: Row = {**blank(MEMORY_FIELDS), "vector": None}
 _JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 _content_of = itemgetter(*_CONTENT)
 
@@ -108,7 +108,7 @@ def fingerprint(event: ev.MemoryRemembered, told: Row) -> str:
     It is a hash of all that it says as JSON. Nearly always most of that is null, and the rest is put between.
     """
     if event.detail is None:
-        document = _UNDETAILED % tuple([_as_json(value) for value in _told_of(told)])
+        document = _UNDETAILED % tuple(["null" if one is None else _as_json(one) for one in _told_of(told)])
     else:
         begin, end = (time and time.isoformat() for time in (told["valid_from"], told["valid_to"]))
         named = {**told, "expires_at": None, "valid_from": begin, "valid_to": end}
@@ -117,8 +117,6 @@ def fingerprint(event: ev.MemoryRemembered, told: Row) -> str:
 
 
 def _as_json(value: Any) -> str:
-    if value is None:
-        return "null"
     if isinstance(value, str):
         return encode_basestring(value)
     if isinstance(value, bool):

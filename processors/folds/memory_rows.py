@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from mnemolog.processors.folds.port import Stamp
 from mnemolog.schemas.events import Event
 from mnemolog.schemas.namespaces import encode_namespace
-from mnemolog.schemas.rows import MEMORY_FIELDS, Row, Rows, event_pk
+from mnemolog.schemas.rows import MEMORY_FIELDS, Row, Rows, blank, event_pk
 
+_BLANK = blank(MEMORY_FIELDS)
 _KEPT_BY_TOMBSTONES = frozenset({"pk", "namespace", "id", "history", "repeats", "connected"})
 
 
@@ -68,13 +69,18 @@ def slot_wanted(row: Row) -> str | None:
 
 def tombstone(row: Row, event: Event, stamp: Stamp, reason: str | None) -> Row:
     """`row` without its content."""
-    emptied = {name: value if name in _KEPT_BY_TOMBSTONES else None for name, value in row.items()}
-    return stamped({**emptied, "deleted": True}, event, stamp, reason)
+    kept = {name: row[name] for name in _KEPT_BY_TOMBSTONES}
+    return stamped({**dict.fromkeys(row), **kept, "deleted": True}, event, stamp, reason)
+
+
+def blank_memory() -> Row:
+    """A row of the memories view that says nothing yet."""
+    return _BLANK.copy()
 
 
 def mark(event: Event, stamp: Stamp, reason: str | None = None) -> dict[str, Row]:
     """A row that says that `event` was applied: what it leaves where its rows can't tell."""
-    row: Row = dict.fromkeys((field.name for field in MEMORY_FIELDS), None)
+    row = blank_memory()
     row |= {"pk": event_pk(event), "namespace": encode_namespace(event.namespace)}
     row |= {"history": [], "repeats": []}
     return {row["pk"]: tombstone(row, event, stamp, reason)}

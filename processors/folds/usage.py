@@ -10,8 +10,9 @@ from mnemolog.schemas import topics
 from mnemolog.schemas.events import Event
 from mnemolog.schemas.filters import EVERYTHING
 from mnemolog.schemas.namespaces import encode_namespace
-from mnemolog.schemas.rows import USAGE_FIELDS, Row, Rows, event_pk, memory_pk, outcome_pk
+from mnemolog.schemas.rows import USAGE_FIELDS, Row, Rows, blank, event_pk, memory_pk, outcome_pk
 
+_BLANK = blank(USAGE_FIELDS)
 _USED = 0.5
 """From this rating on a memory counts as used."""
 
@@ -133,8 +134,7 @@ def _forget(
     mark = event_pk(event)
     if mark in rows:
         return {}
-    blank = dict.fromkeys((field.name for field in USAGE_FIELDS), None)
-    marked: Row = {**blank, "pk": mark, "namespace": encode_namespace(event.namespace)}
+    marked: Row = {**_BLANK, "pk": mark, "namespace": encode_namespace(event.namespace)}
     live = [row for row in gone if not row["deleted"]]
     return {row["pk"]: _tombstone(row, stamp) for row in [*live, marked]}
 

@@ -18,6 +18,7 @@ from mnemolog.schemas.rows import (
     USEFULNESS_FIELDS,
     Row,
     Rows,
+    blank,
     event_pk,
     link_pk,
     memory_pk,
@@ -26,6 +27,7 @@ from mnemolog.schemas.rows import (
 )
 from mnemolog.schemas.usefulness import ANY
 
+_BLANK = blank(USEFULNESS_FIELDS)
 _SCALE = 1_000
 _KEPT = frozenset({"pk", "namespace", "id", "memory_pk"})
 
@@ -105,8 +107,7 @@ def _links_of(namespace: Namespace, row: Row) -> list[str]:
 
 
 def _blank(pk: str, namespace: Namespace, stamp: Stamp) -> Row:
-    row: Row = dict.fromkeys((field.name for field in USEFULNESS_FIELDS), None)
-    return row | {
+    return _BLANK | {
         "pk": pk,
         "namespace": encode_namespace(namespace),
         "deleted": False,
@@ -197,8 +198,8 @@ def _forget(
 
 
 def _tombstone(row: Row, stamp: Stamp) -> Row:
-    emptied = {name: value if name in _KEPT else None for name, value in row.items()}
-    return {**emptied, "deleted": True, "_off": stamp.offset, "_fill": 0}
+    kept = {name: row[name] for name in _KEPT}
+    return {**dict.fromkeys(row), **kept, "deleted": True, "_off": stamp.offset, "_fill": 0}
 
 
 def _replace_model(rows: Rows, event: ev.ModelRefitted, stamp: Stamp) -> dict[str, Row]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import itemgetter
+from sys import intern
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ def to_arrow(rows: Sequence[Row], schema: pa.Schema) -> pa.Table:
 
 
 def _to_batch(rows: Sequence[Row], schema: pa.Schema) -> pa.RecordBatch:
-    columns = zip(_columns(rows, schema.names), schema, strict=True)
+    columns = zip(_columns(rows, list(map(intern, schema.names))), schema, strict=True)
     return pa.RecordBatch.from_arrays([_array(values, field) for values, field in columns], schema=schema)
 
 
@@ -60,7 +61,7 @@ def _vectors(given: Sequence[np.ndarray | None], field: pa.Field) -> pa.Array:
 
 def from_arrow(table: pa.Table) -> list[Row]:
     """The rows of a table; `vector` as float32 arrays."""
-    names = table.column_names
+    names = list(map(intern, table.column_names))  # the same strings that code names columns by
     columns = [_split_vectors(table) if name == "vector" else _plain(table.column(name)) for name in names]
     return [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
 

@@ -65,7 +65,7 @@ class Presence:
         """Take the rows that were written, which made the table apply all before `applied`."""
         self.applied = applied
         for column, known in self._columns.items():
-            known.add([row.get(column) for row in rows])
+            known.add([value for row in rows if (value := row.get(column)) is not None])
 
 
 class _Values:
@@ -76,7 +76,7 @@ class _Values:
 
     def add(self, values: Iterable[object]) -> None:
         given = [value for value in values if value is not None]
-        if any(isinstance(value, list) for value in given):
+        if list in set(map(type, given)):
             given = [one for value in given for one in (value if isinstance(value, list) else (value,))]
         hashes = _hash(given)
         last = self._filters[-1]
