@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 from typing import cast
 
 from langgraph.store.base import GetOp, Item, ListNamespacesOp, PutOp, SearchItem, SearchOp
+from llama_index.core.base.llms.types import ChatMessage
 from support.agents import agent
 from support.mapping import rows
 
 from mnemolog import Memory
 from mnemolog.adapters.langgraph_store import MnemologStore
+from mnemolog.adapters.llamaindex_block import MnemologMemoryBlock
 from mnemolog.adapters.mcp_server import build_server
 
 shows = partial(rows, "heapdb-memory")
@@ -64,3 +67,18 @@ def test_the_store(place: Memory) -> None:
     store.put(("a", "b/c"), "k", {"n": 1})
     store.put(("a/b", "c"), "k", {"n": 2})
     assert [one.value["n"] for one in store.search(("a",), filter={"n": {"$gt": 0}})] == [1]
+
+
+@shows("HeapDBMemoryBlock")
+def test_the_memory_block(place: Memory) -> None:
+    block = MnemologMemoryBlock(memory=place, k=2, context_window=1, roles=("user",), explain=True)
+    told = ("I eat fish", "I live in Rome", "I like trains")
+    asyncio.run(block.aput([ChatMessage(role="user", content=text) for text in told]))
+    shown = asyncio.run(block.aget([ChatMessage(role="user", content="what do I eat?")]))
+    assert shown.splitlines()[0].endswith("[vector + keyword])")
+    best, other = block.last_recall_ids
+    block.feedback(used=[best])
+    block.mark_used(other)
+    block.mark_ignored(best)
+    counts = {one.id: (one.use_count, one.ignore_count) for one in place}
+    assert (counts[best], counts[other]) == ((0, 1), (1, 0))  # the last word on what a recall showed

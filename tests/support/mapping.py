@@ -33,6 +33,7 @@ _MODULES = (
     "mnemolog.adapters.langchain_cache",
     "mnemolog.adapters.langgraph_saver",
     "mnemolog.adapters.langgraph_store",
+    "mnemolog.adapters.llamaindex_block",
     "mnemolog.adapters.mcp_tools",
     "mnemolog.adapters.openai_agents",
     "mnemolog.caches.caches",

@@ -15,6 +15,7 @@ ADAPTERS = [
     ("langchain_cache", "langchain_core", "langchain"),
     ("openai_agents", "agents", "openai-agents"),
     ("pydantic_ai", "pydantic_ai", "pydantic-ai"),
+    ("llamaindex_block", "llama_index", "llamaindex"),
 ]
 FRAMEWORKS = {"langchain_core", "langgraph", "agents", "openai", "pydantic_ai", "llama_index", "mcp"}
 
