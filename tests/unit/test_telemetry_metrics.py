@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -26,10 +28,12 @@ from mnemolog.processors.deadletter_queue import DeadLetterQueue
 from mnemolog.producers.clock import utc_now
 from mnemolog.producers.embedded import EmbeddedLog
 from mnemolog.schemas.errors import ClosedError, InvalidInputError
+from mnemolog.schemas.ports import Log
 from mnemolog.schemas.records import Record
 from mnemolog.schemas.topics import MEMORIES
 from mnemolog.telemetry import observe
 from mnemolog.telemetry.instruments import MAX_NAMESPACES, OTHER
+from mnemolog.telemetry.looks import PATIENCE_SECONDS
 from mnemolog.telemetry.observed import NOT_VERBS, ObservedMemory
 from mnemolog.telemetry.observed_caches import (
     ObservedCaches,
@@ -221,6 +225,28 @@ def test_a_scrape_that_fails_leaves_the_rest_and_is_counted(
     assert "mnemolog_active_memories " in text
     assert "mnemolog_lag_events{" not in text
     assert told.value("scrape_errors_total") == 2  # this look is one too
+
+
+def test_a_scrape_does_not_wait_for_what_does_not_answer(
+    mem: Memory, told: Telemetry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers, lag = threading.Event(), mem._queries.lag
+
+    def slow(log: Log) -> dict[str, int]:
+        answers.wait(60)
+        return lag(log)
+
+    monkeypatch.setattr(mem._queries, "lag", slow)
+    threads = threading.active_count()
+    for _ in range(3):
+        begun = time.monotonic()
+        found = {name for name, _ in told.series()}
+        assert time.monotonic() - begun < 2 * PATIENCE_SECONDS
+        assert "mnemolog_active_memories" in found
+        assert "mnemolog_lag_events" not in found
+    assert threading.active_count() <= threads + 1  # the first look, which goes on
+    answers.set()
+    wait_until(lambda: any(name == "mnemolog_lag_events" for name, _ in told.series()), "the lag")
 
 
 @pytest.mark.parametrize("closes", ["observed", "plain"])

@@ -6,11 +6,13 @@ import logging
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from mnemolog.schemas.errors import ClosedError
+from mnemolog.telemetry.looks import Look
 from mnemolog.telemetry.open_letters import OpenLetters
 
 if TYPE_CHECKING:
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
 
 Values = dict[tuple[str, ...], float]
 """The values of a metric by those of its labels."""
+
+KINDS = ("content", "lag", "dead letters")
+"""What is looked up, each by itself: the log may be away where the views are not."""
 
 _logger = logging.getLogger(__name__)
 
@@ -39,7 +44,7 @@ _SHARED = ("lag_events", "dead_letters")
 class HandleCollector:
     """Asks the handles that are observed, at each scrape, once for each namespace of each log.
 
-    A handle that fails is left out and counted. Nothing is asked between scrapes.
+    What fails or takes long is left out and counted. Nothing is asked between scrapes.
     """
 
     def __init__(
@@ -51,6 +56,8 @@ class HandleCollector:
         self._lock = threading.Lock()
         self._sources: dict[int, _Source] = {}
         self._failed: Values = defaultdict(float)
+        self._no_labels = ("",) * len(labels)
+        self._looks = {kind: Look(partial(self._ask, kind)) for kind in KINDS}
 
     def add(self, memory: Memory) -> Callable[[], None]:
         """Ask `memory` too, until what is returned is called."""
@@ -68,34 +75,42 @@ class HandleCollector:
         return self._families({})
 
     def collect(self) -> Iterator[Metric]:
-        """The metrics, as they are now. Never raises."""
-        with self._lock:
-            sources = list(self._sources.values())
+        """The metrics, as they are now. Never raises, and never takes long."""
+        looks = self._looks if self._sources else {}
+        begun = {kind: look.begin() for kind, look in looks.items()}
         found: defaultdict[str, Values] = defaultdict(dict)
-        asked: set[tuple[str, Namespace]] = set()
-        for source in sources:
-            if source.subject not in asked:
-                asked.add(source.subject)
-                self._ask(source, found)
-        if sources or self._failed:
-            found["scrape_errors"] = dict(self._failed) or {self._no_labels(): 0.0}
+        for kind, running in begun.items():
+            try:
+                for place, values in running.take():
+                    _merge(found, values, place)
+            except Exception as error:  # noqa: BLE001 whatever it is, the other metrics are to be had
+                self._fail(kind, error, self._no_labels)
+        if looks or self._failed:
+            found["scrape_errors"] = dict(self._failed) or {self._no_labels: 0.0}
         return self._families(found)
 
-    def _no_labels(self) -> tuple[str, ...]:
-        return ("",) * len(self._labels)
+    def _fail(self, kind: str, error: Exception, place: tuple[str, ...]) -> None:
+        with self._lock:
+            self._failed[place] += 1
+        _logger.warning("%s could not be read for metrics: %s: %s", kind, type(error).__name__, error)
 
-    def _ask(self, source: _Source, found: defaultdict[str, Values]) -> None:
-        for look in (source.counts, source.lag, source.letters):
+    def _ask(self, kind: str) -> list[tuple[tuple[str, ...], Mapping[str, Values]]]:
+        """What each source says, of those of one subject one."""
+        with self._lock:
+            sources = list(self._sources.values())
+        found: list[tuple[tuple[str, ...], Mapping[str, Values]]] = []
+        asked: set[tuple[str, Namespace]] = set()
+        for source in sources:
             try:
-                values = look()
+                if source.subject not in asked:
+                    found.append((source.place, source.ask(kind)))
+                    asked.add(source.subject)
             except ClosedError:
                 self._drop(source)
-                return
-            except Exception as error:  # noqa: BLE001 whatever it is, the other metrics are to be had
-                self._failed[source.place] += 1
-                _logger.warning("a gauge could not be read: %s: %s", type(error).__name__, error)
-            else:
-                _merge(found, values, source.place)
+            except Exception as error:  # noqa: BLE001 whatever it is, the other handles are to be asked
+                self._fail(kind, error, source.place)
+                asked.add(source.subject)
+        return found
 
     def _families(self, found: Mapping[str, Values]) -> Iterator[Metric]:
         for kind, named in ((GaugeMetricFamily, _GAUGES), (CounterMetricFamily, _COUNTERS)):
@@ -127,9 +142,17 @@ class _Source:
         self._letters = OpenLetters(memory._session.log)
         self.subject = (memory._queries.root, memory.namespace)
 
-    def counts(self) -> dict[str, Values]:
-        """Of the namespace's content."""
+    def ask(self, kind: str) -> dict[str, Values]:
+        """What there is to say of one of the `KINDS`.
+
+        Raises:
+            ClosedError: the handle was closed.
+        """
         self._session.check_open()
+        told = {"content": self._content, "lag": self._lag, "dead letters": self._waiting}
+        return told[kind]()
+
+    def _content(self) -> dict[str, Values]:
         stats = self._queries.stats()
         sessions = {held.thread_id for held in self._queries.contexts.keys(("session",))}
         return {
@@ -138,14 +161,10 @@ class _Source:
             "evictions": {(rule,): number for rule, number in stats["evictions"].items()},
         }
 
-    def lag(self) -> dict[str, Values]:
-        """Of the views behind the log, in the namespace's partition."""
-        self._session.check_open()
+    def _lag(self) -> dict[str, Values]:
         partition = str(self._queries.partition or 0)
         lag = self._queries.lag(self._session.log)
         return {"lag_events": {(topic, partition): behind for topic, behind in lag.items()}}
 
-    def letters(self) -> dict[str, Values]:
-        """Of what could not be applied, in the whole log."""
-        self._session.check_open()
+    def _waiting(self) -> dict[str, Values]:
         return {"dead_letters": {(): self._letters.count()}}

@@ -9,7 +9,10 @@ _logger = logging.getLogger(__name__)
 
 
 class _Harmless:
-    """Lets no error out, but says so in the log."""
+    """Lets no error out, but says so in the log, once for each class of error."""
+
+    def __init__(self) -> None:
+        self._said: set[type[BaseException]] = set()
 
     def __enter__(self) -> None:
         return None
@@ -19,7 +22,9 @@ class _Harmless:
     ) -> bool:
         if error is None or not isinstance(error, Exception):
             return False
-        _logger.warning("telemetry failed, the call did not: %s: %s", type(error).__name__, error)
+        level = logging.DEBUG if type(error) in self._said else logging.WARNING
+        self._said.add(type(error))
+        _logger.log(level, "telemetry failed, the call did not: %s: %s", type(error).__name__, error)
         return True
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import logging
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,9 @@ from mnemolog.embedders.listening import HeardEmbedder
 from mnemolog.processors.shards import FOLDS
 from mnemolog.schemas.errors import InvalidInputError, MnemologError
 from mnemolog.telemetry.embedding import EmbeddingListener, EmbeddingMetrics
+from mnemolog.telemetry.gauges import Values
 from mnemolog.telemetry.harmless import harmless
+from mnemolog.telemetry.looks import Look, Running
 from mnemolog.telemetry.open_letters import OpenLetters
 
 if TYPE_CHECKING:
@@ -54,6 +56,7 @@ class WorkerMetrics:
         self._owned: frozenset[Source] = frozenset()
         self._next: dict[tuple[str, int], int] = {}
         self._scrape_errors = 0
+        self._lag_look, self._letters_look = Look(self._find_lag), Look(self._find_letters)
         name = f"{PREFIX}_worker"
         home = self.registry
         self._records = Counter(f"{name}_records", "Records that were folded.", ("view",), registry=home)
@@ -132,40 +135,42 @@ class WorkerMetrics:
         yield from (self._partitions(), self._lag(), self._waiting(), self._errors())
 
     def collect(self) -> Iterator[Metric]:
-        """The gauges, as they are now. Never raises."""
+        """The gauges, as they are now. Never raises, and never takes long."""
         partitions = self._partitions()
         partitions.add_metric((), len({number for _, number in self._owned}))
         yield partitions
-        yield self._looked(self._lag(), self._add_lag)
-        yield self._looked(self._waiting(), self._add_waiting)
+        looks = [(self._lag(), self._lag_look.begin()), (self._waiting(), self._letters_look.begin())]
+        for family, running in looks:
+            yield self._looked(family, running)
         errors = self._errors()
         errors.add_metric((), self._scrape_errors)
         yield errors
 
-    def _looked(
-        self, family: GaugeMetricFamily, add: Callable[[GaugeMetricFamily], None]
-    ) -> GaugeMetricFamily:
+    def _looked(self, family: GaugeMetricFamily, running: Running[Values]) -> GaugeMetricFamily:
         try:
-            add(family)
+            for place, value in running.take().items():
+                family.add_metric(place, value)
         except Exception as error:  # noqa: BLE001 whatever it is, the other metrics are to be had
             self._scrape_errors += 1
             _logger.warning("%s could not be read: %s: %s", family.name, type(error).__name__, error)
         return family
 
-    def _add_lag(self, family: GaugeMetricFamily) -> None:
+    def _find_lag(self) -> Values:
         log, owned = self._log, self._owned
         if log is None:
-            return
+            return {}
         ends = {topic: log.end_offsets(topic) for topic in {topic for topic, _ in owned}}
-        for fold in FOLDS:
-            for partition in sorted(number for topic, number in owned if topic == fold.topic):
-                reached = self._next.get((fold.name, partition), 0)
-                lag = ends[fold.topic].get(partition, 0) - reached
-                family.add_metric((fold.name, str(partition)), max(lag, 0))
+        return {
+            (fold.name, str(number)): max(
+                ends[topic].get(number, 0) - self._next.get((fold.name, number), 0), 0
+            )
+            for fold in FOLDS
+            for topic, number in sorted(owned)
+            if topic == fold.topic
+        }
 
-    def _add_waiting(self, family: GaugeMetricFamily) -> None:
-        if self._letters is not None:
-            family.add_metric((), self._letters.count())
+    def _find_letters(self) -> Values:
+        return {} if self._letters is None else {(): self._letters.count()}
 
     @staticmethod
     def _partitions() -> GaugeMetricFamily:
