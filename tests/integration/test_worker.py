@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -197,8 +198,10 @@ def test_a_spare_worker_waits_and_brokers_may_come_and_go(
     """F15, K2: one partition, two workers; the broker is killed, comes back, and is gone at the end."""
     create_topics(own_broker.bootstrap, partitions=1)
     kafka, who = own_broker.bootstrap, users(topic_prefix, 2)
-    with KafkaLog(kafka) as log, WorkerProcess(kafka, views, "g") as first:
+    more = ("none", "--metrics-port", "0")
+    with KafkaLog(kafka) as log, WorkerProcess(kafka, views, "g", *more) as first:
         first.wait_for("owns mnemolog")
+        address = address_in(first.said)
         with WorkerProcess(kafka, views, "g") as second:
             second.wait_for("owns ")
             append(log, remembered(who, 50, "shared"))
@@ -207,12 +210,19 @@ def test_a_spare_worker_waits_and_brokers_may_come_and_go(
             assert len(idle) == 1 and "ERROR" not in first.said + second.said
             own_broker.kill()
             first.wait_for("no Kafka broker answers")
+            value = scrape(address)  # within its timeout
+            assert value("mnemolog_worker_partitions") is not None
+            assert value("mnemolog_worker_lag_events", view="memories", partition="0") is None
+            assert (value("mnemolog_scrape_errors_total") or 0) >= 1
             own_broker.start()
             append(log, remembered(who, 50, "afterwards"))
             wait_until_caught_up(log, views)
             assert len((first.said + second.said).splitlines()) < 60, first.said + second.said
             assert live(views) == folded(log)
             assert second.stop() == 0
+            lag = partial(scrape, address)
+            owned = {"view": "memories", "partition": "0"}
+            wait_until(lambda: lag()("mnemolog_worker_lag_events", **owned) == 0, "the lag of the one left")
         own_broker.kill()
         assert first.stop() == 0
 
