@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import operator
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, cast
 
 import pytest
-from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple, empty_checkpoint
+from langgraph.channels.delta import DeltaChannel
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.conformance import checkpointer_test, validate
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.types import ERROR, INTERRUPT
-from langgraph.graph import END, START, StateGraph
-from langgraph.types import Command, interrupt
+from langgraph.graph import START, StateGraph
+from langgraph.types import Command
+from support.graphs import at, id_of, ids, put, two_steps
 from support.stores import MovingClock, OpenMemory, Store
 from typing_extensions import TypedDict
 
@@ -30,30 +30,6 @@ MakeSaver = Callable[[], BaseCheckpointSaver[Any]]
 CAPABILITIES = {
     *("put", "put_writes", "get_tuple", "list", "delete_thread", "delete_for_runs", "copy_thread", "prune")
 }
-
-
-def at(thread_id: str = "t", ns: str = "", id_: str | None = None) -> RunnableConfig:
-    """The config of a place."""
-    named = {} if id_ is None else {"checkpoint_id": id_}
-    return {"configurable": {"thread_id": thread_id, "checkpoint_ns": ns, **named}}
-
-
-def put(saver: BaseCheckpointSaver[Any], config: RunnableConfig, step: int, **values: Any) -> RunnableConfig:
-    """Put a checkpoint with these values; where it is."""
-    checkpoint = empty_checkpoint()
-    checkpoint["channel_values"] = values
-    checkpoint["channel_versions"] = dict.fromkeys(values, step + 2)
-    return saver.put(config, checkpoint, {"source": "loop", "step": step}, checkpoint["channel_versions"])
-
-
-def ids(found: Iterator[CheckpointTuple]) -> list[str]:
-    """The ids of checkpoints."""
-    return [one.checkpoint["id"] for one in found]
-
-
-def id_of(config: RunnableConfig) -> str:
-    """The checkpoint that a config names."""
-    return str(config["configurable"]["checkpoint_id"])
 
 
 def test_it_conforms_to_what_langgraph_asks_of_savers(shared: Memory) -> None:
@@ -142,23 +118,6 @@ def test_state_of_any_size_and_kind_comes_back(saver: BaseCheckpointSaver[Any]) 
     assert saver.get_tuple(at()) is None
 
 
-class State(TypedDict):
-    """What the graph of these tests knows."""
-
-    said: Annotated[list[str], operator.add]
-
-
-def two_steps(checkpointer: BaseCheckpointSaver[Any]) -> Any:
-    """A graph that greets, then asks a person."""
-    builder = StateGraph(State)
-    builder.add_node("greet", lambda state: {"said": ["hello"]})
-    builder.add_node("ask", lambda state: {"said": [interrupt("your name?")]})
-    builder.add_edge(START, "greet")
-    builder.add_edge("greet", "ask")
-    builder.add_edge("ask", END)
-    return builder.compile(checkpointer=checkpointer)
-
-
 def run_of_two_steps(checkpointer: BaseCheckpointSaver[Any]) -> list[Any]:
     """What a graph says that is interrupted, resumed, and taken back to an earlier checkpoint."""
     graph, config = two_steps(checkpointer), at("run")
@@ -196,14 +155,23 @@ def test_a_graph_is_resumed_by_another_handle(open_memory: OpenMemory) -> None:
     assert asyncio.run(resume()) == ["hello", "Zoë"]
 
 
-PROGRAM = """
-import sys
-sys.path[:0] = [{tests!r}, {behaviour!r}]
+def program(code: str, mem: Memory, home: Path) -> list[str]:
+    """The command of a program on the same memory, which has its `home` and `namespace`."""
+    setting = f"""
+import os, signal, sys
+sys.path[:0] = [{str(Path(__file__).parents[1])!r}]
 import mnemolog
 from langgraph.types import Command
+from support.graphs import at, put, two_steps
+from support.stores import NOON
 from mnemolog.adapters.langgraph_saver import MnemologSaver
-from test_langgraph_saver import at, two_steps
-with mnemolog.open({home!r}, namespace={namespace!r}, embedder="hashing") as memory:
+home, namespace = {str(home)!r}, {tuple(mem.namespace)!r}
+"""
+    return [sys.executable, "-c", setting + code]
+
+
+RESUMED = """
+with mnemolog.open(home, namespace=namespace, embedder="hashing") as memory:
     print(two_steps(MnemologSaver(memory)).invoke(Command(resume="Eve"), at())["said"])
 """
 
@@ -211,15 +179,9 @@ with mnemolog.open({home!r}, namespace={namespace!r}, embedder="hashing") as mem
 def test_a_graph_is_resumed_by_another_process(folder_store: Store, tmp_path: Path) -> None:
     mem = folder_store.open()
     two_steps(MnemologSaver(mem)).invoke({"said": []}, at())
-    here = Path(__file__).parent
-    program = PROGRAM.format(
-        tests=str(here.parent),
-        behaviour=str(here),
-        home=str(tmp_path / "memory"),
-        namespace=tuple(mem.namespace),
-    )
+    command = program(RESUMED, mem, tmp_path / "memory")
     mem.close()
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "['hello', 'Eve']", done.stderr
 
 
@@ -257,23 +219,65 @@ def test_deleting_leaves_nothing_behind(place: Memory) -> None:
     assert place.get_context("mine", thread_id="t") == 1
 
 
-def test_pruning_keeps_what_delta_channels_are_rebuilt_from(place: Memory) -> None:
+class Deltas(TypedDict):
+    """State of which checkpoints hold what was added, and all of it now and then."""
+
+    said: Annotated[list[str], DeltaChannel(lambda old, new: sum(new, old), list, snapshot_frequency=4)]
+
+
+def test_pruning_and_copying_keep_what_delta_channels_are_rebuilt_from(place: Memory) -> None:
     saver = MnemologSaver(place)
-    places = [at()]
-    for step in range(5):
-        checkpoint = empty_checkpoint()
-        if step in (0, 2):
-            checkpoint["channel_values"] = {"log": step}
-        metadata: Any = {"step": step}
-        if step > 2:
-            metadata["counters_since_delta_snapshot"] = {"log": (step - 2, step - 2)}
-        places.append(saver.put(places[-1], checkpoint, metadata, {}))
-        saver.put_writes(places[-1], [("log", f"after {step}")], "task")
-    before = saver.get_delta_channel_history(config=at(), channels=["log"])
-    saver.prune(["t"])
-    assert [found.metadata["step"] for found in saver.list(at())] == [4, 3, 2]
-    assert saver.get_delta_channel_history(config=at(), channels=["log"]) == before
-    assert before["log"].get("seed") == 2
+    builder = StateGraph(Deltas)
+    builder.add_node("answer", lambda state: {"said": [f"answer to {len(state['said'])}"]})
+    builder.add_edge(START, "answer")
+    graph = builder.compile(checkpointer=saver)
+    lengths = []
+    for turn in range(6):
+        graph.invoke({"said": [f"turn {turn}"]}, at())
+        whole, before = graph.get_state(at()).values, len(list(saver.list(at())))
+        saver.prune(["t"])
+        lengths.append((before, len(list(saver.list(at())))))
+        assert graph.get_state(at()).values == whole
+    assert len(whole["said"]) == 12
+    assert any(after < before for before, after in lengths)  # it is pruned
+    assert any(after > 1 for _, after in lengths)  # and rebuilt from earlier ones
+    saver.copy_thread("t", "copy")
+    saver.delete_thread("t")
+    assert graph.get_state(at("copy")).values == whole
+
+
+KILLED = """
+calls = 0
+def clock():
+    global calls
+    calls += 1
+    if calls > 10:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return NOON
+with mnemolog.open(home, namespace=namespace, embedder="hashing", clock=clock) as memory:
+    saver = MnemologSaver(memory)
+    first = put(saver, at(), 0, x="whole")
+    calls = 0
+    put(saver, first, 1, x=os.urandom(1_000_000))
+"""
+
+
+def test_a_writer_that_is_killed_halfway_leaves_the_checkpoint_before(
+    folder_store: Store, tmp_path: Path
+) -> None:
+    mem = folder_store.open()
+    saver = MnemologSaver(mem)
+    done = subprocess.run(program(KILLED, mem, tmp_path / "memory"), check=False)
+    assert done.returncode == -9
+    mem.wait(mem.set_context("then", 1).position)
+    assert 0 < mem.list_context("part/", agent_id=AGENT_ID, thread_id="t").total < 23
+    found = saver.get_tuple(at())
+    assert found is not None
+    assert found.checkpoint["channel_values"] == {"x": "whole"}
+    put(saver, found.config, 1, x="again")
+    assert len(ids(saver.list(at()))) == 2
+    saver.delete_thread("t")
+    assert mem.list_context(agent_id=AGENT_ID, thread_id="t").total == 0
 
 
 def test_a_namespace_sees_no_other_checkpoints(open_memory: OpenMemory) -> None:

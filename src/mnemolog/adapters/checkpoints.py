@@ -19,7 +19,6 @@ from langgraph.checkpoint.base import (
     Checkpoint,
     CheckpointMetadata,
     PendingWrite,
-    writes_sort_key,
 )
 
 if TYPE_CHECKING:
@@ -118,7 +117,7 @@ class Checkpoints:
                 where = (call["task_id"], at)
                 if at < 0 or where not in kept:
                     kept[where] = (call["task_path"], channel, written)
-        order = sorted(kept, key=lambda where: writes_sort_key(kept[where][0], *where))
+        order = sorted(kept, key=lambda where: (kept[where][0], *where))  # `writes_sort_key` of LangGraph
         return [(where[0], kept[where][1], self._load(kept[where][2])) for where in order]
 
     def delete(self, unwanted: Iterable[Saved]) -> None:
