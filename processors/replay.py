@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from dataclasses import replace as replace_fields
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mnemolog.allocator import holding_little
@@ -69,7 +70,6 @@ def replay(
     wanted = new_manifest(log.partitions(FED_TOPICS[0]), embedder)
     found = _interrupted(views, wanted) if resume else None
     manifest = found or views.add(wanted)
-    make_tables(views, manifest)
     run = _Run(log, views, manifest, embedder, on_progress)
     with holding_little():
         run.build(processes)
@@ -160,15 +160,20 @@ class _Run:
         self._on_progress = on_progress or (lambda _done, _total: None)
         self._vectors = vectors_for(views, manifest, embedder)
         self._folds: dict[tuple[str, int], PartFold] = {}
+        self._reached: dict[tuple[str, int], int] = {}
         self.manifest = manifest
         self.done = Done()
 
     def build(self, processes: Processes | None) -> None:
-        """Apply most of the log, in parallel if that is worth it."""
+        """Make the tables and apply most of the log, in parallel if that is worth it."""
         parts = self._parts()
+        make = partial(make_tables, self._views, self.manifest)
         if processes is None or processes.count < 2 or sum(part.end for part in parts) < SMALL:
+            make()
             return
-        self._add(fold_in_processes(self._views, self.manifest, parts, processes, self._on_progress))
+        generation = self._views, self.manifest
+        self._add(fold_in_processes(*generation, parts, processes, self._on_progress, make))
+        self._reached = {(part.topic, part.partition): part.end for part in parts}
 
     def catch_up(self) -> None:
         """Apply all that the log has by now."""
@@ -181,6 +186,9 @@ class _Run:
             self._on_progress(so_far, total)
 
         for topic, partition, end in parts:
+            if end <= self._reached.get((topic, partition), 0):
+                advance(end)
+                continue
             self._add(self._fold_of(topic, partition).fold(self._log, end, advance))
 
     def _fold_of(self, topic: str, partition: int) -> PartFold:

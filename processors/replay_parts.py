@@ -98,10 +98,11 @@ class PartFold:
         while more:
             more = False
             with no_search_for_cycles():
-                for count, offsets in islice(steps, _UNSEARCHED):
-                    applied, more = applied + count, True
+                for number, (count, offsets) in enumerate(islice(steps, _UNSEARCHED), 1):
+                    applied, more = applied + count, number == _UNSEARCHED
                     on_batch(offsets)
-        self._writer.let_go()
+                if not more:
+                    self._writer.let_go()  # before a search looks through it
         return Done(applied, self._rejected)
 
     def _steps(self, log: Log, offset: int, end: int) -> Iterator[tuple[int, int]]:
@@ -118,10 +119,15 @@ class PartFold:
 
 
 def fold_in_processes(
-    views: Views, manifest: Manifest, parts: Sequence[Part], processes: Processes, on_progress: OnProgress
+    views: Views,
+    manifest: Manifest,
+    parts: Sequence[Part],
+    processes: Processes,
+    on_progress: OnProgress,
+    meanwhile: Callable[[], None] = lambda: None,
 ) -> Done:
     """Fold `parts`, the longest first: this process works too, beside `processes.count` - 1 of their own. A
-    part is a pure function of the log.
+    part is a pure function of the log. `meanwhile` is done while the processes start.
 
     Raises:
         ViewError: a process died; what it had committed stays, and the replay can be resumed.
@@ -131,6 +137,9 @@ def fold_in_processes(
     with ProcessPoolExecutor(max(processes.count - 1, 1), mp_context=get_context("spawn")) as pool:
         sharing = _Sharing(views, manifest, longest_first, processes, on_progress)
         try:
+            for _ in range(processes.count - 1):
+                pool.submit(_start)
+            meanwhile()
             return sharing.run(pool)
         except BrokenProcessPool as error:
             raise ViewError(
@@ -225,6 +234,10 @@ class _Sharing:
             reached += sum(_progress(self._views, self._manifest, part) for part in running)
             self._on_progress(reached, sum(part.end for part in self._every))
             self._looked = time.monotonic()
+
+
+def _start() -> None:
+    """What a process runs first: nothing, but all this is imported by then."""
 
 
 def _fold_alone(root: str, generation: str, part: Part, processes: Processes) -> Done:
