@@ -16,6 +16,7 @@ from mnemolog.query.scoring.english import HUMANS, ROLES
 from mnemolog.query.scoring.relevance import Texts
 from mnemolog.query.scoring.sequence import Flags, sequence_of
 from mnemolog.query.scoring.shapes import SHAPE_FLAGS
+from mnemolog.query.scoring.weights import DAY
 
 Slots = NDArray[np.int64]
 
@@ -73,6 +74,7 @@ def _live(cache: NamespaceCache, now: float) -> Live:
         roles=bool(present) and present <= ROLES,
         words=cache.words[slots],
         calendar=calendar_of(cache.occurred[slots]),
+        spoken=calendar_of(cache.occurred[slots] + DAY * cache.spoken[slots]),
         sequence=sequence,
         **flags,
     )

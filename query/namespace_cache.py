@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from mnemolog.query.masks import Encoded, mask_of
 from mnemolog.query.postings import Postings
 from mnemolog.query.row_store import RowStore
-from mnemolog.query.scoring.shapes import SHAPE_FLAGS, shapes_of
+from mnemolog.query.scoring.shapes import SHAPE_FLAGS, shapes_of, spoken_days
 from mnemolog.query.vectors import Vectors
 from mnemolog.schemas.filters import Node
 from mnemolog.schemas.rows import Row, memories_schema
@@ -97,6 +97,7 @@ class NamespaceCache:
         self.author = grown("author", (capacity,), np.int64, -1)
         self.thread = grown("thread", (capacity,), np.int64, -1)
         self.words = grown("words", (capacity,), np.float64, 0.0)
+        self.spoken = grown("spoken", (capacity,), np.int32, 0)
         self.shape = grown("shape", (capacity, len(SHAPE_FLAGS)), np.bool_, False)
 
     def upsert(self, parts: Iterable[pa.Table]) -> None:
@@ -148,6 +149,7 @@ class NamespaceCache:
         self.thread[start:end] = self.threads.numbers(table.column("thread_id").to_pylist())
         texts = table.column("text").combine_chunks()
         self.words[start:end], self.shape[start:end] = shapes_of(texts)
+        self.spoken[start:end] = spoken_days(texts, self.shape[start:end], self.occurred[start:end])
         self._rows.extend(
             start, table.drop_columns([name for name in _NOT_KEPT if name in table.column_names])
         )

@@ -40,7 +40,8 @@ LEAST = 1e-3
 
 @dataclass(frozen=True)
 class Texts:
-    """The memories of a namespace, as columns, one entry a memory. `author` is a number, −1 for none.
+    """The memories of a namespace, as columns, one entry a memory. `author` is a number, −1 for none;
+    `calendar` is when each happened, `spoken` the day that its text speaks of ("yesterday").
 
     `roles`: the authors are roles such as user and assistant; then `human` says which are the person's.
     """
@@ -56,6 +57,7 @@ class Texts:
     has_entity: Flags
     first_person: Flags
     calendar: Calendar
+    spoken: Calendar
     sequence: Sequence
 
     @cached_property
@@ -219,10 +221,16 @@ def _question_terms(texts: Texts, at: Integers, sought: Sought, weights: Weights
     dated = asks.years or asks.months or asks.days
     when = texts.has_date[at].astype(np.float64) + texts.has_relative_time[at] if asks.when else None
     return {
-        "date": weights.date * date_match(texts.calendar, asks)[at] if dated else None,
+        "date": weights.date * _dated(texts, asks)[at] if dated else None,
         "when": None if when is None else weights.when * when,
         "number": _scaled(weights.number, texts.has_number[at]) if asks.number else None,
     }
+
+
+def _dated(texts: Texts, asks: Asks) -> Floats:
+    """How well the day of a memory, or the one that it speaks of, fits the question's dates."""
+    fits: Floats = np.maximum(date_match(texts.calendar, asks), date_match(texts.spoken, asks))
+    return fits
 
 
 def _form_terms(texts: Texts, at: Integers, weights: Weights) -> Terms:

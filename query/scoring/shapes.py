@@ -7,7 +7,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from mnemolog.query.scoring.dates import calendar_of
 from mnemolog.query.scoring.english import SHAPE_PATTERNS, shape_of
+from mnemolog.query.scoring.spoken_days import spoken_day
 
 SHAPE_FLAGS = ("asks", "has_date", "has_relative_time", "has_number", "has_entity", "first_person")
 
@@ -28,6 +30,16 @@ def shapes_of(texts: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         shape = shape_of(texts[at].as_py())
         words[at], flags[at] = shape.words, [getattr(shape, name) for name in SHAPE_FLAGS]
     return words, flags
+
+
+def spoken_days(texts: pa.Array, flags: NDArray[np.bool_], seconds: NDArray[np.float64]) -> NDArray[np.int64]:
+    """How many days after its own each text speaks of, before them if negative; `flags` are its shape's, and
+    it happened so many `seconds` after 1970."""
+    own = calendar_of(seconds).day
+    spoken = own.copy()
+    for at in np.flatnonzero(flags[:, SHAPE_FLAGS.index("has_relative_time")]).tolist():
+        spoken[at] = spoken_day(texts[at].as_py(), int(own[at]))
+    return spoken - own
 
 
 def _matches(texts: pa.Array, pattern: str) -> NDArray[np.bool_]:

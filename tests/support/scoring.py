@@ -35,6 +35,7 @@ def made(
         first_person=np.array([shape.first_person for shape in shapes]),
         has_number=np.array([shape.has_number for shape in shapes]),
         calendar=calendar_of(seconds),
+        spoken=calendar_of(seconds),
         sequence=sequence_of(np.zeros(len(texts), dtype=np.int64), seconds),
     )
 
