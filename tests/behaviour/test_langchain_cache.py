@@ -120,6 +120,13 @@ def test_answers_come_back_as_they_were(place: Memory, answers: list[Generation]
     assert cache.lookup("p", "model") is None
 
 
+def test_a_message_is_kept_once(place: Memory) -> None:
+    cache, long = MnemologLlmCache(place), [ChatGeneration(message=AIMessage("x" * 60_000))]
+    cache.update("p", "model", long)
+    assert cache.lookup("p", "model") == long
+    assert long[0].text == "x" * 60_000
+
+
 @pytest.mark.parametrize(
     "stored",
     [

@@ -219,6 +219,19 @@ def test_deleting_leaves_nothing_behind(place: Memory) -> None:
     assert place.get_context("mine", thread_id="t") == 1
 
 
+def test_a_long_history_is_listed_while_it_is_pruned(place: Memory) -> None:
+    saver = MnemologSaver(place)
+    here, places = at(), []
+    for step in range(120):
+        here = put(saver, here, step, x=step)
+        places.append(id_of(here))
+    listed = saver.list(at())
+    first = [id_of(next(listed).config) for _ in range(10)]
+    keys = [one.key for one in place.list_context("state/", agent_id=AGENT_ID, thread_id="t", limit=30).items]
+    place.delete_context_many(keys, agent_id=AGENT_ID, thread_id="t")
+    assert first + ids(listed) == places[:29:-1]
+
+
 class Deltas(TypedDict):
     """State of which checkpoints hold what was added, and all of it now and then."""
 

@@ -119,6 +119,23 @@ def test_every_part_of_a_request_counts(place: Memory) -> None:
     assert run(timed) == said[0]  # how it is asked is no part of what is asked
 
 
+class Hinted(ScriptedModel):
+    """A model that takes the hint of which run a request is of, as OpenAI's do."""
+
+    def _supports_default_prompt_cache_key(self) -> bool:
+        return True
+
+
+def test_the_hint_to_a_provider_s_own_cache_is_passed_on_and_does_not_count(place: Memory) -> None:
+    model = Hinted([[assistant_message("once")], [assistant_message("twice")]])
+    agent = Agent(name="a", model=CachedModel(model, place))
+    assert [run(agent), run(agent)] == ["once", "once"]
+    assert model.first_call is not None
+    assert "prompt_cache_key" in (model.first_call.model_settings.extra_args or {})
+    seeded = agent.clone(model_settings=ModelSettings(extra_args={"seed": 1}))
+    assert [run(seeded), run(seeded)] == ["twice", "twice"]
+
+
 def test_an_output_schema_counts(place: Memory) -> None:
     model = says("plain", '{"text": "typed"}')
     agent = Agent(name="a", model=CachedModel(model, place))

@@ -13,6 +13,9 @@ from agents.tool import Tool
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 _HOW_IT_IS_ASKED = frozenset({"retry", "timeout"})
+_WHERE_IT_GOES = "prompt_cache_key"
+"""In the arguments of a request, which server has its beginning at hand. The SDK makes one for each run."""
+
 _NOT_SENT = frozenset({"tool_input_guardrails", "tool_output_guardrails", "is_enabled", "needs_approval"})
 
 
@@ -45,6 +48,9 @@ def request(
 
 def _settings(settings: ModelSettings) -> dict[str, Any]:
     said = _guarded(settings.to_json_dict)
+    for extra in ("extra_args", "extra_body"):
+        if isinstance(said.get(extra), dict):
+            said[extra] = {name: one for name, one in said[extra].items() if name != _WHERE_IT_GOES} or None
     return {name: one for name, one in said.items() if one is not None and name not in _HOW_IT_IS_ASKED}
 
 

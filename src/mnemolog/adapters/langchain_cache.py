@@ -64,7 +64,11 @@ def _params(prompt: str, llm_string: str) -> dict[str, Any]:
 
 
 def _written(answers: Sequence[Generation]) -> Any:
-    return json.loads(dumps(list(answers)))
+    written = json.loads(dumps(list(answers)))
+    for answer in written:
+        if "message" in answer.get("kwargs", ()):
+            answer["kwargs"].pop("text", None)  # it is the message's, and made of it again
+    return written
 
 
 def _read(stored: Any) -> list[Generation]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 PART_BYTES = 60_000
 """What a part holds: it fits into an entry, with room for what stands around it."""
 
-_PAGE, _PAGE_BACK = 1_000, 50
+_PAGE, _PAGE_BACK = 10_000, 50
 _PARTS = "part/"
 _SOME_TIME = datetime(2025, 1, 1, tzinfo=UTC)
 
@@ -73,11 +73,17 @@ class LargeValues:
                 yield entry.key, value
 
     def scan_back(self, thread_id: str | None, prefix: str) -> Iterator[tuple[str, Any]]:
-        """What `scan` gives from the last key to the first, read as it is asked for."""
-        end = self._page(thread_id, prefix, 0, 0)[1]
+        """What `scan` gives from the last key to the first, read as it is asked for.
+
+        What is deleted meanwhile moves others towards the beginning: a key may be seen again, none is missed.
+        """
+        end, seen = self._page(thread_id, prefix, 0, 0)[1], None
         while end:
             start = max(0, end - _PAGE_BACK)
             for entry in reversed(self._page(thread_id, prefix, end - start, start)[0]):
+                if seen is not None and entry.key >= seen:
+                    continue
+                seen = entry.key
                 value = self._whole(thread_id, entry.key, entry.value)
                 if value is not None:
                     yield entry.key, value

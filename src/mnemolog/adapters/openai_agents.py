@@ -149,6 +149,11 @@ class CachedModel(Model):
         """Close the model. The memory stays open."""
         await self._model.close()
 
+    def _supports_default_prompt_cache_key(self) -> bool:
+        """Whether the Runner may name a run to the provider's own cache of prompts."""
+        supports = getattr(self._model, "_supports_default_prompt_cache_key", None)
+        return bool(supports()) if callable(supports) else False
+
     async def _cleanup_on_run_end(self, owner: object) -> None:
         await self._model._cleanup_on_run_end(owner)
 
