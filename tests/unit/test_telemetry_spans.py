@@ -135,6 +135,23 @@ def test_what_a_verb_calls_itself_is_told_once(mem: Memory, told: Telemetry) -> 
     ]
 
 
+def test_what_a_function_asks_within_a_verb_does_not_count_as_the_verbs_own(
+    mem: Memory, told: Telemetry
+) -> None:
+    written = mem.remember("a", tags=["t"])
+
+    def asks(_: Any) -> list[Fact]:
+        assert mem.get(written.id) is not None
+        return []
+
+    mem.consolidate(extract_facts=asks, tags=["t"])
+    assert told.last("get")["mnemolog.waited_seconds"] == 0
+    assert told.last("consolidate")["mnemolog.waited_seconds"] > 0
+    (outer,), (inner,) = told.spans("consolidate"), told.spans("get")
+    assert inner.parent is not None
+    assert inner.parent.span_id == outer.context.span_id
+
+
 def test_spans_are_children_of_the_programs_and_parents_of_embeddings(mem: Memory, told: Telemetry) -> None:
     tracer = told.provider.get_tracer("program")
     with tracer.start_as_current_span("answer") as answer:
@@ -154,8 +171,10 @@ def test_spans_are_children_of_the_programs_and_parents_of_embeddings(mem: Memor
 def test_handles_on_other_namespaces_are_observed_too(mem: Memory, told: Telemetry) -> None:
     with mem.at(("acme", "bob"), agent_id="bot") as other:
         other.remember("Bob sails")
+        assert other.recall("sails")
     said = told.last("remember")
     assert (said["db.namespace"], said["gen_ai.agent.id"]) == ("acme/bob", "bot")
+    assert told.last("recall")["mnemolog.waited_seconds"] > 0
     assert mem.remember("still open").id
 
 
