@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from mnemolog.processors.learning import Choice, Fitted, fit
 from mnemolog.storage.sql import is_in, literal
@@ -51,22 +53,27 @@ def _choices(table: LanceTable, feature_set: str) -> list[tuple[int, Choice]]:
         recall = (row["namespace"], row["recall_id"])
         latest[recall] = max(latest.get(recall, -1), row["_off"])
     kept = sorted(latest, key=lambda recall: -latest[recall])[:MAX_RECALLS]
-    shown = _shown(table, ours, kept)
-    return [(latest[recall], _choice(recall, shown[recall])) for recall in kept]
+    return [(latest[recall], choice) for recall, choice in _shown(table, ours, frozenset(kept))]
 
 
-def _shown(table: LanceTable, ours: str, recalls: Sequence[_Recall]) -> dict[_Recall, list[dict[str, Any]]]:
-    found: dict[_Recall, list[dict[str, Any]]] = defaultdict(list)
+def _shown(table: LanceTable, ours: str, recalls: frozenset[_Recall]) -> Iterator[tuple[_Recall, Choice]]:
     ids = sorted({recall_id for _, recall_id in recalls})
     for start in range(0, len(ids), _CHUNK):
         rows = table.where(f"{ours} AND {is_in('recall_id', ids[start : start + _CHUNK])}", _COLUMNS)
-        for row in rows.to_pylist():
-            found[row["namespace"], row["recall_id"]].append(row)
-    return found
+        for recall, choice in _by_recall(rows):
+            if recall in recalls:
+                yield recall, choice
 
 
-def _choice(recall: _Recall, rows: list[dict[str, Any]]) -> Choice:
-    rows.sort(key=lambda row: row["place"])
-    features = np.array([row["features"] for row in rows], dtype=np.float64)
-    ratings = np.array([(row["rating"] or 0) / 1_000 for row in rows])
-    return Choice(features, ratings, recall[0])
+def _by_recall(rows: pa.Table) -> Iterator[tuple[_Recall, Choice]]:
+    """The choice of each recall, best first, from rows of one feature set."""
+    if not rows.num_rows:
+        return
+    order = [(name, "ascending") for name in ("namespace", "recall_id", "place")]
+    rows = rows.sort_by(order).combine_chunks()
+    recalls = list(zip(rows["namespace"].to_pylist(), rows["recall_id"].to_pylist(), strict=True))
+    features = pc.list_flatten(rows["features"]).to_numpy().astype(np.float64).reshape(len(recalls), -1)
+    ratings = rows["rating"].fill_null(0).to_numpy() / 1_000
+    starts = [at for at, recall in enumerate(recalls) if not at or recall != recalls[at - 1]]
+    for start, end in pairwise([*starts, len(recalls)]):
+        yield recalls[start], Choice(features[start:end], ratings[start:end], recalls[start][0])
