@@ -40,7 +40,7 @@ def test_every_verb_has_a_twin_with_the_same_signature(name: str) -> None:
 
 
 def test_there_is_no_verb_without_a_twin() -> None:
-    assert set(verbs(AsyncMemory)) - set(TWINS) == {"open", "connect"}
+    assert set(verbs(AsyncMemory)) - set(TWINS) == {"open", "connect", "blocking"}
 
 
 @pytest.mark.parametrize("name", ["open", "connect"])
