@@ -288,4 +288,4 @@ def _first_selection(fold: Fold, event: Event) -> Selection | None:
 
 
 def _time_of(record: StoredRecord) -> datetime:
-    return _EPOCH + timedelta(milliseconds=record.timestamp)
+    return _EPOCH + timedelta(0, 0, 0, record.timestamp)  # milliseconds, by their place: each record asks

@@ -21,24 +21,13 @@ from mnemolog.schemas.rows import MEMORY_FIELDS, Row, blank, embed_text, memory_
 DERIVED = ("timeline", "rank", "rests_on")
 """The columns that only what consolidation made has."""
 
-_CONTENT = (
-    "text",
-    "kind",
-    "importance",
-    "key",
-    "author",
-    "source",
-    "pinned",
-    "expires_at",
-    "valid_from",
-    "valid_to",
-)
-
 _BLANK: Row = {**blank(MEMORY_FIELDS), "vector": None}
 _JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-_content_of = itemgetter(*_CONTENT)
 
-_TOLD = sorted({*_CONTENT, "tags", "metadata", "sources"} - {"expires_at"})
+_TOLD = sorted(
+    {"text", "kind", "importance", "key", "author", "source", "pinned", "valid_from", "valid_to"}
+    | {"tags", "metadata", "sources"}
+)
 _told_of = itemgetter(*_TOLD)
 _NULL = {"detail", "expires_at", *columns_of(None)}
 _UNDETAILED = (
@@ -79,22 +68,34 @@ def new_row(
     row["origin"] = origin
     row["links"] = []
     row["terms"] = _terms(row)
-    row["repeats"] = known["repeats"] if known else []
-    row["connected"] = known["connected"] if known else None
+    row["repeats"], row["history"] = [], [change_by(cause or event, stamp)]
+    if known:
+        row["repeats"], row["connected"] = known["repeats"], known["connected"]
+        row["history"] = known["history"] + row["history"]
     row["connected"] = connected(row)
-    row["history"] = [*(known["history"] if known else ()), change_by(cause or event, stamp)]
     row["_off"], row["_fill"] = stamp.offset, 0
     return row
 
 
 def content(event: ev.MemoryRemembered) -> Row:
     """The columns that say what is remembered, but for those that follow from the detail."""
-    found: Row = dict(zip(_CONTENT, _content_of(vars(event)), strict=True))
-    found["tags"] = list(event.tags)
-    found["metadata"] = canonical(event.metadata)
-    found["sources"] = list(event.sources)
-    found["detail"] = dump_detail(event.detail)
-    return found
+    said = vars(event)  # a display of it: every event of a replay comes through here
+    return {
+        "text": said["text"],
+        "kind": said["kind"],
+        "importance": said["importance"],
+        "key": said["key"],
+        "author": said["author"],
+        "source": said["source"],
+        "pinned": said["pinned"],
+        "expires_at": said["expires_at"],
+        "valid_from": said["valid_from"],
+        "valid_to": said["valid_to"],
+        "tags": [*said["tags"]],
+        "metadata": canonical(said["metadata"]),
+        "sources": [*said["sources"]],
+        "detail": None if said["detail"] is None else dump_detail(said["detail"]),
+    }
 
 
 def same_content(known: Row, told: Row) -> bool:
@@ -108,7 +109,11 @@ def fingerprint(event: ev.MemoryRemembered, told: Row) -> str:
     It is a hash of all that it says as JSON. Nearly always most of that is null, and the rest is put between.
     """
     if event.detail is None:
-        document = _UNDETAILED % tuple(["null" if one is None else _as_json(one) for one in _told_of(told)])
+        values = [
+            "null" if one is None else encode_basestring(one) if type(one) is str else _as_json(one)
+            for one in _told_of(told)
+        ]
+        document = _UNDETAILED % tuple(values)
     else:
         begin, end = (time and time.isoformat() for time in (told["valid_from"], told["valid_to"]))
         named = {**told, "expires_at": None, "valid_from": begin, "valid_to": end}
@@ -117,8 +122,6 @@ def fingerprint(event: ev.MemoryRemembered, told: Row) -> str:
 
 
 def _as_json(value: Any) -> str:
-    if isinstance(value, str):
-        return encode_basestring(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, datetime):
