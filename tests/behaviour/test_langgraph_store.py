@@ -62,13 +62,30 @@ def test_a_search_with_a_query_is_a_recall(store: MnemologStore) -> None:
 
 
 def test_a_search_over_many_namespaces_finds_the_best_of_all(store: MnemologStore) -> None:
-    for number in range(6):
-        store.put(("users", f"u{number}"), "note", {"text": f"user {number} likes long walks and old trains"})
+    """Each namespace has a best of its own, which is alone there and has a word of the query."""
+    for number in range(4):
+        store.put(("users", f"u{number}"), "note", {"text": f"where user {number} keeps an umbrella"})
     store.put(("users", "u3"), "food", {"text": "the best pizza is at the harbour"})
-    best, *others = store.search(("users",), query="where is the best pizza?", limit=3)
-    assert (best.namespace, best.key) == (("users", "u3"), "food")
-    assert best.score is not None
-    assert all(one.score is not None and one.score < best.score for one in others)
+    store.put(("users", "u3"), "more", {"text": "the best pizza at the harbour is Luigi's pizza"})
+    first, second, *others = store.search(
+        ("users",), query="where is the best pizza at the harbour?", limit=9
+    )
+    assert {(one.namespace, one.key) for one in (first, second)} == {
+        (("users", "u3"), "food"),
+        (("users", "u3"), "more"),
+    }
+    assert len(others) == 4
+    assert second.score is not None
+    assert all(one.score is not None and one.score < second.score for one in others)
+
+
+def test_true_is_not_1_in_a_filter(store: MnemologStore) -> None:
+    for key, value in {"true": True, "one": 1, "false": False, "none": None}.items():
+        store.put(ALICE, key, {"a": value, "b": [value], "c": {"d": value}})
+    for wanted, key in ((True, "true"), (1, "one"), (False, "false"), (None, "none")):
+        conditions: list[dict[str, Any]] = [{"a": wanted}, {"b": [wanted]}, {"c": {"d": wanted}}]
+        for condition in (*conditions, {"a": {"$eq": wanted}}, {"b": {"$eq": [wanted]}}):
+            assert keys(store.search(ALICE, filter=condition)) == [key], condition
 
 
 def test_what_was_used_teaches_recall(store: MnemologStore, place: Memory) -> None:

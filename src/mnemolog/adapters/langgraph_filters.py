@@ -17,8 +17,8 @@ from mnemolog.schemas.errors import FilterError
 _OPERATORS = {"$eq": "eq", "$ne": "ne", "$gt": "gt", "$gte": "gte", "$lt": "lt", "$lte": "lte"}
 _ORDER: Mapping[str, Callable[[Any, Any], bool]] = {"$gt": gt, "$gte": ge, "$lt": lt, "$lte": le}
 
-ITEMS: Mapping[str, Any] = {f"metadata.{MARK}.put_at": {"exists": True}}
-"""The memories that are items."""
+ITEMS: Mapping[str, Any] = {"source": MARK}
+"""The memories that are items, and perhaps others, which `item_of` tells apart: this is the quicker way."""
 
 
 def checked(conditions: Mapping[str, Any] | None) -> Mapping[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 from mnemolog.adapters.langgraph_filters import ITEMS, in_our_language, matches
@@ -40,19 +41,15 @@ class NamespaceItems:
         """Up to `wanted` items that satisfy the conditions: by a query best first, then the newest."""
         filters = in_our_language(conditions)
         if filters is None:
-            fitting = [one.id for one in self._newest(ITEMS) if _satisfies(one, conditions)]
+            fitting = [one.id for one in self._newest(ITEMS, _PAGE) if _satisfies(one, conditions)]
             filters = {**ITEMS, "id": {"in": fitting}}
         if wanted == 0:
             return []
         best = self._recalled(query, filters, wanted) if query and query.strip() else []
         seen = {one.item.key for one in best}
-        for memory in self._newest(filters) if len(best) < wanted else ():
-            one = _found(memory)
-            if one is not None and one.item.key not in seen:
-                best.append(one)
-            if len(best) == wanted:
-                break
-        return best
+        others = self._newest(filters, min(wanted, _PAGE)) if len(best) < wanted else iter(())
+        left = (one for one in map(_found, others) if one is not None and one.item.key not in seen)
+        return [*best, *islice(left, wanted - len(best))]
 
     def _recalled(self, query: str, filters: Mapping[str, Any], wanted: int) -> list[Found]:
         indexed = {**filters, f"metadata.{MARK}.indexed": True}
@@ -60,12 +57,13 @@ class NamespaceItems:
         found = ((hit, _found(hit.memory)) for hit in hits)
         return [_scored(one, hit, hits.recall_id) for hit, one in found if one is not None]
 
-    def _newest(self, filters: Mapping[str, Any]) -> Iterator[MemoryItem]:
+    def _newest(self, filters: Mapping[str, Any], size: int) -> Iterator[MemoryItem]:
+        """The memories that the filters select, newest first; pages of this size are read as needed."""
         offset = 0
         while True:
-            page = self._memory.list(limit=_PAGE, offset=offset, filters=filters)
+            page = self._memory.list(limit=size, offset=offset, filters=filters)
             yield from page.items
-            offset += _PAGE
+            offset += size
             if offset >= page.total:
                 return
 
