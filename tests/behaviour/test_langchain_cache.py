@@ -142,7 +142,8 @@ def test_what_is_no_answer_is_a_miss_and_is_never_made(
     place: Memory, stored: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cache = MnemologLlmCache(place)
-    monkeypatch.setattr("os.system", lambda command: pytest.fail(f"it ran {command}"))
+    for made in ("os.system", "langchain_core.prompts.PromptTemplate.__init__"):
+        monkeypatch.setattr(made, lambda *args, **kwargs: pytest.fail("it was made"))
     place.cache.llm.store({"model": "langchain", "langchain": {"prompt": "p", "llm": "m"}}, stored)
     assert cache.lookup("p", "m") is None
     assert place.cache.stats().llm.hits == 0
