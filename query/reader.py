@@ -14,6 +14,7 @@ from mnemolog.allocator import give_back, holding_little
 from mnemolog.query.config_reader import ConfigReader
 from mnemolog.query.context_reader import ContextReader
 from mnemolog.query.graph_cache import GraphCache
+from mnemolog.query.held_namespaces import HeldNamespaces
 from mnemolog.query.knowledge_reader import KnowledgeReader
 from mnemolog.query.namespace_cache import READ, NamespaceCache
 from mnemolog.query.news import News
@@ -60,6 +61,7 @@ class ViewReader:
         self.contexts = ContextReader(self.shard_table)
         self.graphs = GraphCache(self.shard_table)
         self.configs = ConfigReader(self.shard_table)
+        self.held = HeldNamespaces()
         self.learned = KnowledgeReader(self.shard_tables)
 
     @property

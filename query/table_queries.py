@@ -19,7 +19,6 @@ from mnemolog.schemas.errors import ViewMissingError
 from mnemolog.schemas.filters import EVERYTHING, Node
 from mnemolog.schemas.namespaces import Namespace, decode_namespace
 from mnemolog.schemas.scope import Scope, scope_node
-from mnemolog.storage.sql import literal
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -121,15 +120,11 @@ class TableQueries:
     def namespaces(self) -> list[Namespace]:
         """The namespaces that begin with this one and hold memories, sorted."""
         try:
-            tables = self._reader.shard_tables("memories")[1].values()
+            held = self._reader.held.at(self._clock(), *self._reader.shard_tables("memories"))
         except ViewMissingError:
             return []
-        now = literal(self._clock())
-        live = f"NOT deleted AND (expires_at IS NULL OR expires_at > {now})"
-        held = [table.where(live, ["namespace"]).column("namespace").unique() for table in tables]
-        names = {decode_namespace(text) for column in held for text in column.to_pylist()}
         own = self._namespace
-        return sorted(name for name in names if name[: len(own)] == own)
+        return sorted(name for text in held if (name := decode_namespace(text))[: len(own)] == own)
 
     def every(self) -> dict[str, MemoryItem]:
         """All memories by id, superseded ones too."""
