@@ -27,7 +27,7 @@ from mnemolog.telemetry.worker_metrics import WorkerMetrics
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "from-other-libraries.md"
-NONE, GAP = "—", "**gap**"
+NONE = "—"
 _SPAN = re.compile(r"`([^`]+)`")
 _MODULES = (
     "mnemolog.adapters.langchain_cache",
@@ -82,7 +82,7 @@ class Row:
     @property
     def answered(self) -> bool:
         """Whether there is something of ours, so that a test must show it."""
-        return self.ours not in (NONE, GAP)
+        return self.ours != NONE
 
     @property
     def ours_named(self) -> list[str]:
