@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -15,22 +16,9 @@ from benchmarks.evaluation_peers import heapdb
 from benchmarks.learning import NOISES, learn_and_ask
 from mnemolog.query.scoring.weights import Weights
 
-PLAIN = Weights(
-    author=0,
-    person=0,
-    before=0,
-    before_question=0,
-    asking=0,
-    after=0,
-    session_keyword=0,
-    session_vector=0,
-    date=0,
-    when=0,
-    number=0,
-    length=0,
-    opening=0,
-    fresh=0,
-)
+_NAMES = [field.name for field in fields(Weights)]
+PLAIN = replace(Weights(), **dict.fromkeys(_NAMES[_NAMES.index("vector") + 1 :], 0.0))
+"""Both searches alone: no other term of relevance."""
 """The plain hybrid: both searches and nothing around them."""
 
 
