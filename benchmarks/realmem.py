@@ -18,7 +18,6 @@ from mnemolog.query.scoring.weights import Weights
 
 _NAMES = [field.name for field in fields(Weights)]
 PLAIN = replace(Weights(), **dict.fromkeys(_NAMES[_NAMES.index("vector") + 1 :], 0.0))
-"""Both searches alone: no other term of relevance."""
 """The plain hybrid: both searches and nothing around them."""
 
 
