@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from mnemolog.processors.late_vectors import keep_filling, keep_tending
 from mnemolog.processors.materialize import ShardWriter
-from mnemolog.processors.partition_pump import Delivery, Gate, PartitionPump, Source
+from mnemolog.processors.partition_pump import Delivery, Gate, PartitionPump, Source, Writer
 from mnemolog.processors.reactors.reactor import Reactor, keep_reacting
 from mnemolog.processors.threads import in_thread
 from mnemolog.schemas.errors import LogError, ViewError
@@ -27,7 +27,8 @@ class Assignment:
     """Opens shards when partitions come and closes them when they go. Lives on one event loop.
 
     `open_shard` opens the shard of a partition number, `reactors_of` makes what watches it; a
-    commit takes `batch` records at most. `on_owned` hears which sources are open after each change.
+    commit takes `batch` records at most. `on_owned` hears which sources are open after each change. `traced`
+    makes the writer of a source one that tells of its batches.
     """
 
     def __init__(
@@ -37,10 +38,12 @@ class Assignment:
         batch: int,
         reactors_of: Callable[[int], Sequence[Reactor]] | None = None,
         on_owned: Callable[[Collection[Source]], None] | None = None,
+        traced: Callable[[Source, Writer], Writer] | None = None,
     ) -> None:
         self._open_shard = open_shard
         self._reactors_of = reactors_of
         self._on_owned = on_owned
+        self._traced = traced
         self._log = log
         self._batch = batch
         self._pumps: dict[Source, PartitionPump] = {}
@@ -65,7 +68,9 @@ class Assignment:
     async def _open(self, sources: Collection[Source], gate: Gate) -> None:
         writers, starts = await in_thread(self._prepare, sources)
         for source, start in starts.items():
-            writer = writers[source[1]]
+            writer: Writer = writers[source[1]]
+            if self._traced is not None:
+                writer = self._traced(source, writer)
             self._pumps[source] = PartitionPump(source, start, writer, self._log, gate, self._batch)
         self._tasks = [
             asyncio.create_task(keep_filling(number, writer)) for number, writer in writers.items()

@@ -12,21 +12,24 @@ from mnemolog.producers.reports import DeliveryReport
 from mnemolog.schemas.codec import encode
 from mnemolog.schemas.errors import InvalidInputError
 from mnemolog.schemas.events import Envelope
-from mnemolog.schemas.records import Record
+from mnemolog.schemas.records import Headers, Record, with_headers
 
 Mark = TypeVar("Mark")
 
 
-def deliver(log: BulkLog, events: Iterable[tuple[Mark, Envelope]]) -> Iterator[tuple[Mark, DeliveryReport]]:
+def deliver(
+    log: BulkLog, events: Iterable[tuple[Mark, Envelope]], trace: Headers = ()
+) -> Iterator[tuple[Mark, DeliveryReport]]:
     """Append marked events as they come; each mark comes back, in order, with the report of its event.
 
-    An event of several records is delivered if all of them are; its position is its first record's.
+    An event of several records is delivered if all of them are; its position is its first record's. All
+    records carry the headers `trace`.
     """
     under_way: deque[tuple[Mark, str, int]] = deque()
 
     def records() -> Iterator[Record]:
         for mark, event in events:
-            encoded = encode_checked(event)
+            encoded = with_headers(encode_checked(event), trace)
             under_way.append((mark, event.event_id, len(encoded)))
             yield from encoded
 

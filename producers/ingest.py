@@ -14,6 +14,7 @@ from mnemolog.producers.reports import DeliveryReport, IngestReport, LineError
 from mnemolog.schemas.errors import InvalidInputError, LogUnavailableError, MnemologError, RecordRefusedError
 from mnemolog.schemas.events import Event
 from mnemolog.schemas.positions import Position
+from mnemolog.schemas.records import Headers
 
 MAX_ERRORS = 10_000
 PROGRESS_LINES = 1_000
@@ -80,11 +81,13 @@ def ingest(
     on_progress: OnProgress | None,
     strict: bool,
     redactor: Redactor | None = None,
+    trace: Headers = (),
 ) -> IngestReport:
     """Load the lines of `source`; see `MemoryProducer.write_jsonl`."""
     tally = _Tally(on_progress)
     with opened(source) as file:
-        for number, report in deliver(log, _events(file, LineParser(commands), tally, strict, redactor)):
+        events = _events(file, LineParser(commands), tally, strict, redactor)
+        for number, report in deliver(log, events, trace):
             tally.settle(number, report, strict)
     return tally.report()
 

@@ -27,12 +27,14 @@ from mnemolog.producers.jsonl import Source
 from mnemolog.producers.receipts import Receipt
 from mnemolog.producers.redaction import Redactor, RedactSpec, make_redactor, redacted
 from mnemolog.producers.reports import DeliveryReport, IngestReport
+from mnemolog.producers.tracing import checked_trace
 from mnemolog.schemas.checks import check_path
 from mnemolog.schemas.errors import InvalidInputError
 from mnemolog.schemas.events import Envelope, MemoryRemembered
 from mnemolog.schemas.namespaces import Namespace, make_namespace
 from mnemolog.schemas.ports import Clock
 from mnemolog.schemas.positions import Position
+from mnemolog.schemas.records import GiveTrace, no_trace, with_headers
 from mnemolog.schemas.topics import MEMORIES
 
 DEFAULT_NAMESPACE = "default"
@@ -47,10 +49,13 @@ class MemoryProducer:
     appended), LogError when an event could not be made durable.
     """
 
-    def __init__(self, log: BulkLog, commands: Commands, redactor: Redactor | None = None) -> None:
+    def __init__(
+        self, log: BulkLog, commands: Commands, redactor: Redactor | None = None, trace: GiveTrace = no_trace
+    ) -> None:
         self._log = log
         self._commands = commands
         self._redactor = redactor
+        self._trace = trace
 
     @classmethod
     def open(
@@ -62,15 +67,20 @@ class MemoryProducer:
         thread_id: str | None = None,
         clock: Clock = utc_now,
         redact: RedactSpec = None,
+        trace: GiveTrace = no_trace,
     ) -> Self:
         """A producer on the embedded log in the folder `path`, the one that `mnemolog.open(path)` reads.
 
+        `trace` gives the trace that each write belongs to: `mnemolog.telemetry.trace_headers`, or another
+        function that gives `traceparent` and perhaps `tracestate`, as pairs of a name and bytes.
+
         Raises:
+            InvalidInputError: an argument that makes no sense.
             LogUnavailableError: the log can't be opened.
         """
         commands = Commands(make_namespace(namespace), agent_id, thread_id, clock)
-        redactor = make_redactor(redact)
-        return cls(EmbeddedLog(check_path("path", path) / LOG_FILE, clock=clock), commands, redactor)
+        redactor, traced = make_redactor(redact), checked_trace(trace)
+        return cls(EmbeddedLog(check_path("path", path) / LOG_FILE, clock=clock), commands, redactor, traced)
 
     @classmethod
     def connect(
@@ -84,19 +94,23 @@ class MemoryProducer:
         timeout_seconds: float = 30.0,
         options: Mapping[str, Any] | None = None,
         redact: RedactSpec = None,
+        trace: GiveTrace = no_trace,
     ) -> Self:
         """A producer on the brokers `kafka` (`HOST:PORT[,…]`); see `producers.kafka.KafkaLog`.
 
+        `trace`: see `open`.
+
         Raises:
+            InvalidInputError: an argument that makes no sense.
             LogUnavailableError: no broker answers, or the topics are missing (`mnemolog init` makes them).
         """
         from mnemolog.producers.kafka import KafkaLog
 
         commands = Commands(make_namespace(namespace), agent_id, thread_id, clock)
-        redactor = make_redactor(redact)
+        redactor, traced = make_redactor(redact), checked_trace(trace)
         log = KafkaLog(kafka, timeout_seconds=timeout_seconds, options=options)
         log.partitions(MEMORIES)
-        return cls(log, commands, redactor)
+        return cls(log, commands, redactor, traced)
 
     @property
     def namespace(self) -> Namespace:
@@ -223,7 +237,8 @@ class MemoryProducer:
         if not isinstance(events, Iterable):
             raise InvalidInputError(f"events: give a list of events, not {events!r:.80}", field="events")
         said = redacted(events, self._redactor)
-        return [report for _, report in deliver(self._log, ((None, event) for event in said))]
+        marked = ((None, event) for event in said)
+        return [report for _, report in deliver(self._log, marked, self._trace())]
 
     def write_jsonl(
         self, source: Source, on_progress: OnProgress | None = None, *, strict: bool = False
@@ -242,11 +257,11 @@ class MemoryProducer:
             InvalidInputError: the file can't be opened; or, with `strict`, a line is not good.
             LogUnavailableError: the log gave up on a line. Loading the file again is harmless.
         """
-        return ingest(self._log, self._commands, source, on_progress, strict, self._redactor)
+        return ingest(self._log, self._commands, source, on_progress, strict, self._redactor, self._trace())
 
     def _remembered(self, event: MemoryRemembered) -> Receipt:
         return Receipt(event.memory_id, self._append(event))
 
     def _append(self, event: Envelope) -> Position:
         (said,) = redacted([event], self._redactor)
-        return self._log.append(encode_checked(said))[0]
+        return self._log.append(with_headers(encode_checked(said), self._trace()))[0]

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias
 
 from mnemolog.schemas.positions import Position
 
 Headers = tuple[tuple[str, bytes], ...]
+
+GiveTrace: TypeAlias = Callable[[], Headers]
+"""Gives the headers `traceparent` and `tracestate` of what is being done, or none; asked at each append.
+
+Format: https://www.w3.org/TR/trace-context/
+"""
 
 
 class Record(NamedTuple):
@@ -32,3 +39,15 @@ class StoredRecord(NamedTuple):
     key: bytes | None
     value: bytes | None
     headers: Headers = ()
+
+
+def no_trace() -> Headers:
+    """A `GiveTrace` where nothing is traced."""
+    return ()
+
+
+def with_headers(records: Sequence[Record], more: Headers) -> Sequence[Record]:
+    """The records, each with `more` behind its own headers."""
+    if not more:
+        return records
+    return [record._replace(headers=record.headers + more) for record in records]

@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias, get_args
 
 from mnemolog.schemas.errors import InvalidInputError, MnemologError
 from mnemolog.schemas.events import Envelope
+from mnemolog.schemas.records import Headers
 
 Tracking: TypeAlias = Literal["text", "features", "off"]
 """What is kept of a recall: its query and what is learned from, only the latter, or nothing."""
@@ -38,13 +39,15 @@ class ServedRecalls:
     """Collects what recalls showed and appends it about once a second. Safe for threads.
 
     Of more than `MAX_WAITING` the oldest are dropped: they teach nothing then, and nothing else is lost.
-    `append` makes events durable.
+    `append` makes events durable, each with the headers that it was noted with.
     """
 
-    def __init__(self, append: Callable[[Sequence[Envelope]], object], keep: Tracking) -> None:
+    def __init__(
+        self, append: Callable[[Sequence[tuple[Envelope, Headers]]], object], keep: Tracking
+    ) -> None:
         self.keep = keep
         self._append = append
-        self._waiting: deque[MakeEvent] = deque(maxlen=MAX_WAITING)
+        self._waiting: deque[tuple[MakeEvent, Headers]] = deque(maxlen=MAX_WAITING)
         self._lock = threading.Lock()
         self._appending = threading.Lock()
         self._closing = threading.Event()
@@ -52,12 +55,12 @@ class ServedRecalls:
         self._thread: threading.Thread | None = None
         self._warned = False
 
-    def note(self, make: MakeEvent) -> None:
-        """Let the event that `make` makes be appended soon."""
+    def note(self, make: MakeEvent, trace: Headers = ()) -> None:
+        """Let the event that `make` makes be appended soon, with the headers `trace`."""
         if self.keep == "off" or self._closing.is_set():
             return
         with self._lock:
-            self._waiting.append(make)
+            self._waiting.append((make, trace))
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="mnemolog-served", daemon=True)
                 self._thread.start()
@@ -80,9 +83,9 @@ class ServedRecalls:
             self._thread.join()
         self.flush()
 
-    def _append_all(self, taken: Sequence[MakeEvent]) -> None:
+    def _append_all(self, taken: Sequence[tuple[MakeEvent, Headers]]) -> None:
         try:
-            self._append([make() for make in taken])
+            self._append([(make(), trace) for make, trace in taken])
         except MnemologError as error:
             if not self._warned:
                 _logger.warning("recalls can't be logged, so feedback on them teaches nothing: %s", error)

@@ -14,7 +14,7 @@ from mnemolog.schemas.errors import ClosedError, ViewMissingError, WaitTimeoutEr
 from mnemolog.schemas.events import Envelope
 from mnemolog.schemas.namespaces import Namespace
 from mnemolog.schemas.positions import Position, parse_position
-from mnemolog.schemas.records import Record
+from mnemolog.schemas.records import GiveTrace, Headers, Record, no_trace, with_headers
 from mnemolog.schemas.topics import TOPIC_NAMES, check_topic
 from mnemolog.served import ServedRecalls, Tracking
 
@@ -63,6 +63,7 @@ class LogSession:
         self._closed = False
         self._parent: LogSession | None = None
         self.on_wait: OnWait | None = None
+        self.trace: GiveTrace = no_trace
         self.served = ServedRecalls(self._append_served, track)
 
     def at(self, namespace: Namespace) -> LogSession:
@@ -82,6 +83,7 @@ class LogSession:
         other._written = self._written
         other._parent = self
         other.on_wait = self.on_wait
+        other.trace = self.trace
         other.served = self.served
         return other
 
@@ -119,18 +121,20 @@ class LogSession:
     def append_records(self, records: Sequence[Record]) -> list[Position]:
         """Append records; their positions."""
         self.check_open()
-        positions = self.log.append(records)
+        positions = self.log.append(with_headers(records, self.trace()))
         self._written.add(positions, self._namespace)
         return positions
 
-    def _append_served(self, events: Sequence[Envelope]) -> None:
-        self.log.append([record for event in redacted(events, self.redactor) for record in encode(event)])
+    def _append_served(self, served: Sequence[tuple[Envelope, Headers]]) -> None:
+        said = redacted([event for event, _ in served], self.redactor)
+        traced = zip(said, served, strict=True)
+        self.log.append([one for event, (_, trace) in traced for one in with_headers(encode(event), trace)])
 
     def append_aside(self, event: Envelope) -> Position:
         """Append an event that no later read of this handle has to wait for."""
         self.check_open()
         (said,) = redacted([event], self.redactor)
-        return self.log.append(encode(said))[0]
+        return self.log.append(with_headers(encode(said), self.trace()))[0]
 
     def expect(self, positions: Iterable[Position]) -> None:
         """Let the next `settle` wait for these too, whatever its namespace."""

@@ -11,7 +11,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,6 +33,7 @@ from mnemolog.schemas.errors import EmbeddingError, LogError, LogUnavailableErro
 from mnemolog.storage.engine import read_little_at_once
 from mnemolog.storage.layout import Manifest, Views
 from mnemolog.worker_logging import configure_logging
+from mnemolog.worker_telemetry import served_metrics, tracing
 
 if TYPE_CHECKING:
     from mnemolog.consolidating import Consolidating
@@ -69,6 +70,7 @@ def run_worker(
     the exit code: 0 after a clean stop, 1 if it can't go on; the log on stderr says why and what to do.
     `consolidate` says how new memories become facts, if they are to. With a `metrics_port`, 0 for any that is
     free, Prometheus finds metrics there, on the address `metrics_host`; this needs `mnemolog[telemetry]`.
+    Where a program has set up OpenTelemetry before, each batch is a span.
     """
     configure_logging()
     hold_little()
@@ -77,7 +79,7 @@ def run_worker(
     _stop_on_signals(ending)
     _load(embedder)
     try:
-        with _metrics(metrics_port, metrics_host) as metrics:
+        with served_metrics(metrics_port, metrics_host) as metrics:
             wait_for_broker(kafka, START_PATIENCE_SECONDS, ending)
             threading.Thread(target=watch_broker, args=(kafka, ending), daemon=True).start()
             log = KafkaLog(kafka)
@@ -93,14 +95,6 @@ def run_worker(
         await_threads(THREAD_PATIENCE_SECONDS)
     logger.info("stopped")
     return 0
-
-
-def _metrics(port: int | None, host: str) -> AbstractContextManager[WorkerMetrics | None]:
-    if port is None:
-        return nullcontext()
-    from mnemolog.telemetry.worker_metrics import serve_metrics
-
-    return serve_metrics(host, port)
 
 
 def _load(embedder: Embedder | None) -> None:
@@ -184,6 +178,7 @@ class _Worker:
             EMBEDDED_BATCH if self._embedder else BATCH,
             partial(self._reactors, manifest),
             None if self._metrics is None else self._metrics.owns,
+            tracing(self._group),
         )
         app = build_app(self._kafka, self._group, state, assignment)
         starting = asyncio.create_task(app.start())

@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Iterator
 
 import pytest
+from opentelemetry.sdk.trace import TracerProvider
 
 from mnemolog.broker import LocalBroker
 from mnemolog.producers import MemoryProducer
@@ -17,7 +18,9 @@ from mnemolog.schemas.codec import decode
 from mnemolog.schemas.errors import ClosedError, LogUnavailableError, MnemologError
 from mnemolog.schemas.events import Event, MemoryRemembered
 from mnemolog.schemas.namespaces import encode_namespace
+from mnemolog.schemas.records import StoredRecord
 from mnemolog.schemas.topics import MEMORIES, partition_of
+from mnemolog.telemetry import trace_headers
 
 pytestmark = pytest.mark.kafka
 
@@ -38,15 +41,19 @@ def file_of(count: int) -> io.BytesIO:
     return io.BytesIO(b"\n".join(json.dumps({"text": f"line {i}"}).encode() for i in range(count)))
 
 
-def events_of(broker: LocalBroker, namespace: tuple[str, ...]) -> list[Event]:
+def stored_of(broker: LocalBroker, namespace: tuple[str, ...]) -> list[StoredRecord]:
     key = encode_namespace(namespace).encode()
     with KafkaLog(broker.bootstrap) as log:
         partition, offset = partition_of(key, log.partitions(MEMORIES)), 0
-        found: list[Event] = []
+        found: list[StoredRecord] = []
         while batch := log.read(MEMORIES, partition, offset, 5_000):
-            found += [decode(stored) for stored in batch if stored.key == key]
+            found += [stored for stored in batch if stored.key == key]
             offset = batch[-1].position.offset + 1
         return found
+
+
+def events_of(broker: LocalBroker, namespace: tuple[str, ...]) -> list[Event]:
+    return [decode(stored) for stored in stored_of(broker, namespace)]
 
 
 def test_single_writes_batches_and_files(broker: LocalBroker, namespace: tuple[str, ...]) -> None:
@@ -65,6 +72,21 @@ def test_single_writes_batches_and_files(broker: LocalBroker, namespace: tuple[s
     assert (report.written, report.failed, len(report.positions)) == (3_000, 0, 1)
     texts = [event.text for event in events[4:] if isinstance(event, MemoryRemembered)]
     assert texts == [f"line {i}" for i in range(3_000)]
+
+
+def test_what_is_written_in_a_span_carries_its_trace(broker: LocalBroker, namespace: tuple[str, ...]) -> None:
+    commands, tracer = Commands(namespace), TracerProvider().get_tracer("a program")
+    with MemoryProducer.connect(broker.bootstrap, namespace, trace=trace_headers) as producer:
+        producer.remember("before")
+        with tracer.start_as_current_span("work"):
+            expected = trace_headers()
+            producer.remember("one")
+            producer.write_batch([commands.remember("two")])
+            producer.write_jsonl(file_of(1))
+        producer.remember("after")
+    assert [name for name, _ in expected] == ["traceparent"]
+    headers = [tuple(stored.headers[3:]) for stored in stored_of(broker, namespace)]
+    assert headers == [(), *[expected] * 3, ()]
 
 
 def test_a_broker_that_dies_under_a_file(broker: LocalBroker, namespace: tuple[str, ...]) -> None:

@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from opentelemetry.sdk.trace import TracerProvider
 from support.command_line import CommandLine, start
-from support.workers import wait_until
+from support.workers import WorkerProcess, folded, live, wait_until, wait_until_caught_up
 from typer.testing import Result
 
 from mnemolog.broker import LocalBroker
+from mnemolog.producers import MemoryProducer
 from mnemolog.producers.kafka import KafkaLog
 from mnemolog.schemas.records import Record
 from mnemolog.schemas.topics import MEMORIES
+from mnemolog.telemetry import trace_headers
+
+TRACED_WORKER = """
+import sys
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import ConsoleSpanExporter, SimpleSpanProcessor
+spans = open(sys.argv.pop(1), "w", buffering=1)
+exporter = ConsoleSpanExporter(out=spans, formatter=lambda span: span.to_json(indent=None) + chr(10))
+provider = TracerProvider()
+provider.add_span_processor(SimpleSpanProcessor(exporter))
+trace.set_tracer_provider(provider)
+from mnemolog.worker import main
+sys.exit(main())
+"""
+"""A worker in a program that has set up OpenTelemetry; its first argument names a file for the spans."""
 
 
 class KafkaCommandLine(CommandLine):
@@ -87,3 +106,28 @@ def test_dead_letters_of_a_worker(cli: KafkaCommandLine, worker: subprocess.Pope
     )
     assert cli.ok("deadletters", "drop", "--all") == f"dropped {done['result']}\n"
     assert cli.lines("deadletters", "list") == []
+
+
+def test_a_worker_links_its_batches_to_the_spans_that_wrote(cli: KafkaCommandLine, tmp_path: Path) -> None:
+    cli.ok("init", "--partitions", "1")
+    kafka, spans = cli.variables["MNEMOLOG_KAFKA"] or "", tmp_path / "spans.jsonl"
+    tracer = TracerProvider().get_tracer("a program")
+    with MemoryProducer.connect(kafka, trace=trace_headers) as producer, KafkaLog(kafka) as log:
+        with tracer.start_as_current_span("work") as span:
+            producer.remember("a-text-that-no-span-may-hold", id="m1")
+            producer.forget("m1")
+        producer.remember("outside of all spans")
+        (record,) = log.append([Record(MEMORIES, b"default", b"{bad", (("traceparent", b"bad"),))])
+        with WorkerProcess(kafka, cli.home, "traced", program=("-c", TRACED_WORKER, str(spans))) as worker:
+            wait_until_caught_up(log, cli.home)
+            assert worker.stop() == 0, worker.said
+        assert live(cli.home) == folded(log)
+    said = [json.loads(line) for line in spans.read_text().splitlines()]
+    of_memories = [one for one in said if one["name"] == "process mnemolog.memories"]
+    counts = [one["attributes"]["messaging.batch.message_count"] for one in of_memories]
+    assert sum(counts) == record.offset + 1 == 4
+    links = [link["context"] for one in of_memories for link in one["links"]]
+    expected = f"0x{span.get_span_context().trace_id:032x}", f"0x{span.get_span_context().span_id:016x}"
+    assert {(link["trace_id"], link["span_id"]) for link in links} == {expected}
+    assert {one["kind"] for one in of_memories} == {"SpanKind.CONSUMER"}
+    assert "a-text-that-no-span-may-hold" not in spans.read_text()

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -49,9 +49,10 @@ class WorkerProcess:
         embedder: str = "none",
         *more: str,
         home: Path | None = None,
+        program: Sequence[str] = ("-m", "mnemolog.worker"),
     ) -> None:
         self.log_file = (home or Path(views).parent) / f"worker-{time.monotonic_ns()}.log"
-        command = [sys.executable, "-m", "mnemolog.worker", "--kafka", kafka, "--views", str(views)]
+        command = [sys.executable, *program, "--kafka", kafka, "--views", str(views)]
         with self.log_file.open("w") as output:
             self.process = subprocess.Popen(
                 [*command, "--group", group, "--embedder", embedder, *more], stdout=output, stderr=output

@@ -48,6 +48,34 @@ except mnemolog.MnemologError as error:
     assert said.endswith(f"{HINT}\n")
 
 
+SET_UP = (
+    "import opentelemetry.trace as t; from opentelemetry.sdk.trace import TracerProvider as P;"
+    " t.set_tracer_provider(P())"
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "traces"),
+    [
+        ("", False),
+        ("import opentelemetry.trace", False),
+        ("import opentelemetry.trace as t; t.set_tracer_provider(t.NoOpTracerProvider())", False),
+        (SET_UP, True),
+        (f"{SET_UP}; sys.modules['prometheus_client'] = None", False),
+    ],
+)
+def test_a_worker_traces_only_where_opentelemetry_is_set_up_and_the_extra_is_there(
+    before: str, traces: bool
+) -> None:
+    code = f"""
+import sys
+{before}
+from mnemolog.worker_telemetry import tracing
+print(tracing("group") is not None, "opentelemetry" in sys.modules)
+"""
+    assert run(code).stdout == f"{traces} {bool(before)}\n"
+
+
 def test_without_a_package_a_worker_that_shall_serve_metrics_says_so(tmp_path: Path) -> None:
     code = f"""
 import sys

@@ -3,6 +3,7 @@
     mem = mnemolog.telemetry.observe(mnemolog.open("./memory"))
 
 Nothing else of this library imports this package, so without it nothing is slower or heavier.
+`trace_headers` gives the trace context to what a `MemoryProducer` writes.
 """
 
 from __future__ import annotations
@@ -18,5 +19,6 @@ except ModuleNotFoundError as error:
     ) from error
 
 from mnemolog.telemetry.observed import observe
+from mnemolog.telemetry.trace_context import trace_headers
 
-__all__ = ["observe"]
+__all__ = ["observe", "trace_headers"]

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from opentelemetry.context import Context, attach, detach, get_current
-from opentelemetry.trace import INVALID_SPAN, Span, SpanKind, Status, StatusCode, Tracer, set_span_in_context
+from opentelemetry.trace import INVALID_SPAN, Span, SpanKind, Tracer, set_span_in_context
 
-from mnemolog.schemas.errors import ClosedError, LogError, MnemologError, ViewError, WaitTimeoutError
 from mnemolog.schemas.namespaces import Namespace, encode_namespace
+from mnemolog.telemetry.failures import tell_failure
 from mnemolog.telemetry.harmless import harmless
 from mnemolog.telemetry.instruments import Instruments
 from mnemolog.telemetry.outcomes import OPERATIONS, Attributes, Outcome, outcome_of
@@ -27,9 +27,6 @@ _NUMBERS = {
     )
 }
 """Arguments that are told if they are numbers, and as what."""
-
-_TEXTLESS = (LogError, ViewError, WaitTimeoutError, ClosedError)
-"""Errors whose messages hold nothing of what a caller passed."""
 
 _NAMES = {"agent_id": "gen_ai.agent.id", "thread_id": "gen_ai.conversation.id"}
 _SEARCHES = tuple(verb for verb, operation in OPERATIONS.items() if operation == "search_memory")
@@ -173,20 +170,9 @@ class Calls:
 
     def _fail(self, verb: str, span: Span, asked: Attributes, error: BaseException) -> None:
         self._instruments.count("errors", 1, verb, self._instruments.error_name(error), *self._labels)
-        if not span.is_recording():
-            return
-        name = type(error).__qualname__
-        asked["error.type"] = name
-        field = getattr(error, "field", None)
-        if isinstance(error, MnemologError) and isinstance(field, str):
-            asked["mnemolog.error.field"] = field
-        span.set_attributes(asked)
-        if self._texts or isinstance(error, _TEXTLESS):
-            span.record_exception(error)
-            span.set_status(Status(StatusCode.ERROR, f"{name}: {error}"))
-        else:
-            span.add_event("exception", {"exception.type": name})
-            span.set_status(Status(StatusCode.ERROR, name))
+        if span.is_recording():
+            span.set_attributes(asked)
+            tell_failure(span, error, self._texts)
 
 
 def _origin(verb: str, first: Any) -> Attributes:

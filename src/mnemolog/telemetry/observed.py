@@ -18,6 +18,7 @@ from mnemolog.telemetry.embedding import EmbeddingListener
 from mnemolog.telemetry.instruments import Label, instruments_of
 from mnemolog.telemetry.observed_caches import ObservedCaches
 from mnemolog.telemetry.outcomes import FORGETTING, forgotten
+from mnemolog.telemetry.trace_context import trace_headers
 
 if TYPE_CHECKING:
     from opentelemetry.trace import TracerProvider
@@ -117,7 +118,7 @@ def observe(
     `tracer_provider`, by default the global one, metrics to `registry`, by default Prometheus's own, under
     names that begin with `prefix`. Handles may share a registry and count together. `labels` may hold
     "namespace", of which at most 1,000 are told apart. Spans hold no query and no message that may quote
-    one, unless `texts`.
+    one, unless `texts`. Records that are written in a span that is recorded carry its trace context.
 
     Raises:
         InvalidInputError: no such handle, one that is observed already, or a bad argument.
@@ -149,6 +150,7 @@ def _observe(
     instruments = instruments_of(registry, prefix, labels)
     tracer = get_tracer("mnemolog", mnemolog.__version__, tracer_provider)
     memory._session.on_wait = note_wait
+    memory._session.trace = trace_headers
     release = [instruments.gauges.add(memory)]
     embedder = memory._queries.embedder
     if isinstance(embedder, CachedEmbedder):

@@ -110,5 +110,6 @@ class Learning(Handle):
                 query=kept,
                 query_type=query_type(query),
                 feature_set=FEATURE_SET,
-            )
+            ),
+            self._session.trace(),
         )
