@@ -10,19 +10,22 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from contextvars import copy_context
 from datetime import UTC, datetime
 from statistics import median
 from typing import Any
 
+from opentelemetry.context import attach
 from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
-from opentelemetry.trace import NoOpTracerProvider, SpanKind
+from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON, Sampler
+from opentelemetry.trace import NoOpTracerProvider, SpanKind, set_span_in_context
 from opentelemetry.trace import TracerProvider as AnyProvider
 from prometheus_client import CollectorRegistry
 
 from mnemolog.query.models import Hits
 from mnemolog.telemetry.calls import Calls, Whose
 from mnemolog.telemetry.instruments import instruments_of
+from mnemolog.telemetry.trace_context import trace_headers
 
 CALLS = 2_000
 ROUNDS = 15
@@ -55,6 +58,14 @@ def bare_span() -> Callable[[], object]:
     return span
 
 
+def headers(sampler: Sampler) -> Callable[[], object]:
+    """What an append asks for, in a span."""
+    span = TracerProvider(sampler=sampler).get_tracer("benchmark").start_span("remember")
+    context = copy_context()
+    context.run(attach, set_span_in_context(span))
+    return lambda: context.run(trace_headers)
+
+
 def microseconds(call: Callable[[], object]) -> float:
     """Processor time of this thread a call."""
     begun = time.thread_time()
@@ -70,6 +81,8 @@ def main() -> None:
         "metrics, spans that are not sampled": observed(TracerProvider(sampler=ALWAYS_OFF)),
         "metrics, spans that are recorded": observed(TracerProvider()),
         "a bare span of the SDK": bare_span(),
+        "headers of an append, not sampled": headers(ALWAYS_OFF),
+        "headers of an append": headers(ALWAYS_ON),
     }
     rounds = [{name: microseconds(call) for name, call in ways.items()} for _ in range(ROUNDS)]
     for name in ways:

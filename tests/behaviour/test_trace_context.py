@@ -61,6 +61,8 @@ def test_each_record_carries_the_span_that_wrote_it(store: Store, told: Telemetr
     hits = memory.recall(SECRET, k=1)
     memory.feedback(hits.recall_id, used=hits.ids)
     memory.set_context("state", SECRET, thread_id="t")
+    memory.cache.llm.store({"model": SECRET}, SECRET)
+    memory.cache.stats()
     memory.set_config(threshold=0.9)
     memory.forget_scope(tags=[SECRET])
     memory.forget(one)
@@ -69,7 +71,8 @@ def test_each_record_carries_the_span_that_wrote_it(store: Store, told: Telemetr
         "MemoryUpdated": ("update",),
         "RecallServed": ("recall",),
         "FeedbackGiven": ("feedback",),
-        "ContextSet": ("set_context",),
+        "ContextSet": ("set_context", "cache.llm.store"),
+        "CacheCounted": ("cache.stats",),
         "ConfigChanged": ("set_config",),
         "ScopeForgotten": ("forget_scope",),
         "MemoryForgotten": ("forget", "forget_scope"),
