@@ -14,7 +14,7 @@ from mnemolog.query.postings import Groups
 from mnemolog.query.scoring.dates import calendar_of
 from mnemolog.query.scoring.english import HUMANS, ROLES
 from mnemolog.query.scoring.relevance import Texts
-from mnemolog.query.scoring.sequence import Flags, sequence_of
+from mnemolog.query.scoring.sequence import Flags, Sequence, sequence_at, sequence_of
 from mnemolog.query.scoring.shapes import SHAPE_FLAGS
 from mnemolog.query.scoring.weights import DAY
 
@@ -67,15 +67,17 @@ def _live(cache: NamespaceCache, now: float) -> Live:
     present = {names[number] for number in np.unique(author) if number >= 0}
     human = np.array([name in HUMANS for name in names] + [False])
     flags = dict(zip(SHAPE_FLAGS, cache.shape[slots].T, strict=True))
-    sequence = sequence_of(cache.thread[slots], cache.occurred[slots])
+    whole = None if cache.part is None else cache.part.whole
+    sequence = _sequence(cache, slots)
     texts = Texts(
         author=author,
         human=human[author],
-        roles=bool(present) and present <= ROLES,
+        roles=bool(present) and present <= ROLES if whole is None else whole.roles,
         words=cache.words[slots],
         calendar=calendar_of(cache.occurred[slots]),
         spoken=calendar_of(cache.occurred[slots] + DAY * cache.spoken[slots]),
         sequence=sequence,
+        whole=whole,
         **flags,
     )
     session_of_slot = np.full(cache.size, -1, dtype=np.int64)
@@ -94,3 +96,9 @@ def _live(cache: NamespaceCache, now: float) -> Live:
         float(np.min(ends, initial=np.inf, where=ends > now)),
         cache.authors.values,
     )
+
+
+def _sequence(cache: NamespaceCache, slots: Slots) -> Sequence:
+    if cache.part is None:
+        return sequence_of(cache.thread[slots], cache.occurred[slots])
+    return sequence_at(*cache.part.standing(cache.column("pk", slots).to_pylist() if slots.size else []))

@@ -82,6 +82,27 @@ def mask_of(node: Node, column: Callable[[str], Encoded], size: int) -> Mask:
             return found
 
 
+def mask_in(part: pa.Table, node: Node) -> Mask:
+    """Which rows of `part`, a piece of the memories view with the `columns_of` the filter, it selects."""
+
+    def column(name: str) -> Encoded:
+        field, _, path = name.partition(".")
+        return encode_path(part.column(field), path) if path else encode_column(part.column(field))
+
+    return mask_of(node, column, part.num_rows)
+
+
+def columns_of(node: Node) -> set[str]:
+    """The columns of the memories view that a filter asks about."""
+    match node:
+        case And(nodes) | Or(nodes):
+            return {name for child in nodes for name in columns_of(child)}
+        case Not(child):
+            return columns_of(child)
+        case Compare():
+            return {_column_name(node).partition(".")[0]}
+
+
 def _column_name(node: Compare) -> str:
     if node.field == "superseded":
         return "superseded_by"

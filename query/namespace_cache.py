@@ -14,6 +14,7 @@ from mnemolog.query.masks import Encoded, mask_of
 from mnemolog.query.postings import Postings
 from mnemolog.query.row_store import RowStore
 from mnemolog.query.scoring.shapes import SHAPE_FLAGS, shapes_of, spoken_days
+from mnemolog.query.scoring.whole import Part
 from mnemolog.query.vectors import Vectors
 from mnemolog.schemas.filters import Node
 from mnemolog.schemas.rows import Row, memories_schema
@@ -50,11 +51,12 @@ class NamespaceCache:
     """The live memories of one namespace, each in a slot; a changed memory moves to a new slot.
 
     Arrays run over slots: times in seconds since 1970 with NaN for none, `offset`
-    that of the last change in the log. `alive` says which slots count. Not safe for threads: the owner holds
-    a lock.
+    that of the last change in the log. `alive` says which slots count. Where these are only some of the
+    memories, `part` knows what holds of all. Not safe for threads: the owner holds a lock.
     """
 
-    def __init__(self, dim: int | None) -> None:
+    def __init__(self, dim: int | None, part: Part | None = None) -> None:
+        self.part = part
         self.size = 0
         self.changes = 0
         self.live: tuple[Any, Any] | None = None
@@ -62,7 +64,7 @@ class NamespaceCache:
         self.threads = Numbered()
         self.next_offset = 0
         self.last_fill = 0
-        self.postings = Postings()
+        self.postings = Postings(part.whole if part else None)
         self.slot_of: dict[str, int] = {}
         self.vectors = Vectors(dim or 0)
         self._rows = RowStore()

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from mnemolog.query.scoring.formulas import Floats, idf, length_norm, saturation
 from mnemolog.query.scoring.terms import Holding
+from mnemolog.query.scoring.whole import Whole
 from mnemolog.query.segments import Segment, merged, segment_of
 
 Integers = NDArray[np.int64]
@@ -72,10 +73,12 @@ class Groups:
 class Postings:
     """Terms of documents in numbered slots. A removed document stays in the lists and is not counted.
 
-    The lists are immutable segments of neighbouring slots, merged as they become many. Not safe for threads.
+    The lists are immutable segments of neighbouring slots, merged as they become many. Where these are only
+    some of the documents, `whole` knows how rare a term is among all. Not safe for threads.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, whole: Whole | None = None) -> None:
+        self._whole = whole
         self._segments: list[Segment] = []
         self._lengths = np.zeros(0, dtype=np.int32)
         self._counted = np.zeros(0, dtype=np.bool_)
@@ -138,12 +141,12 @@ class Postings:
         found = [segment.of(term) for segment in self._segments]
         there = [one for one in found if one is not None]
         if not there or not self._documents:
-            return _Found(_NO_SLOTS, _NO_SLOTS.astype(np.uint8), 0, idf(self._documents, 0), np.zeros(0))
+            return _Found(_NO_SLOTS, _NO_SLOTS.astype(np.uint8), 0, self._rarity(term, 0), np.zeros(0))
         slots, counts = there[0] if len(there) == 1 else map(np.concatenate, zip(*there, strict=True))
         wide = slots.astype(np.int64)
         every = self._documents == self._size
         frequency = len(wide) if every else int(np.count_nonzero(self._counted[wide]))
-        rarity = idf(self._documents, frequency)
+        rarity = self._rarity(term, frequency)
         saturated = saturation(counts.astype(np.float64), self._norms()[wide])
         held = None
         if wide.nbytes > self._size:
@@ -151,9 +154,14 @@ class Postings:
             held[wide] = True
         return _Found(wide, counts, frequency, rarity, rarity * saturated, held)
 
+    def _rarity(self, term: str, frequency: int) -> float:
+        return idf(self._documents, frequency) if self._whole is None else self._whole.idf(term, frequency)
+
     def _norms(self) -> Floats:
         if self._norm is None:
             mean_length = max(self._total_length / self._documents, 1e-9)
+            if self._whole is not None:
+                mean_length = self._whole.mean_length
             self._norm = length_norm(self._lengths[: self._size].astype(np.float64), mean_length)
         return self._norm
 

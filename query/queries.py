@@ -15,6 +15,7 @@ from mnemolog.query.config import Config, resolve
 from mnemolog.query.contexts import ContextQueries
 from mnemolog.query.facts import FactQueries
 from mnemolog.query.graph_queries import GraphQueries
+from mnemolog.query.large_namespace import InView
 from mnemolog.query.live import live_at
 from mnemolog.query.models import Change, Hits, MemoryItem, to_change, to_item
 from mnemolog.query.question import Question
@@ -139,8 +140,8 @@ class Queries:
 
     def _authors(self) -> list[str]:
         try:
-            with self._reader.namespace(self._namespace) as cache:
-                return list(cache.authors.values)
+            with self._reader.recallable(self._namespace) as held:
+                return list(held.authors if isinstance(held, InView) else held.authors.values)
         except ViewMissingError:
             return []
 
@@ -160,9 +161,11 @@ class Queries:
     def recall(self, ask: Asked) -> Hits:
         """The best memories for the query, best first; empty where nothing is known yet."""
         try:
-            with self._reader.namespace(self._namespace) as cache:
-                live = live_at(cache, ask.question.now.timestamp())
-                found = recall(cache, live, ask.question)
+            with self._reader.recallable(self._namespace) as held:
+                if isinstance(held, InView):
+                    found = held.recall(ask.question)
+                else:
+                    found = recall(held, live_at(held, ask.question.now.timestamp()), ask.question)
         except ViewMissingError:
             found = Recalled([])
         return Hits(
@@ -195,10 +198,12 @@ class Queries:
     def recall_by_kind(self, ask: Asked) -> dict[str, Hits]:
         """The best memories of each kind that has any."""
         try:
-            with self._reader.namespace(self._namespace) as cache:
-                kinds = list(
-                    cache.counts("kind", selected(cache, ask.question.where, self._clock(), superseded=True))
-                )
+            with self._reader.recallable(self._namespace) as held:
+                if isinstance(held, InView):
+                    kinds = held.kinds(ask.question)
+                else:
+                    every = selected(held, ask.question.where, self._clock(), superseded=True)
+                    kinds = list(held.counts("kind", every))
         except ViewMissingError:
             return {}
         found = {}

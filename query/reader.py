@@ -3,61 +3,44 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from collections.abc import Collection
+from contextlib import AbstractContextManager, suppress
 
-import pyarrow as pa
-
-from mnemolog.allocator import give_back, holding_little
 from mnemolog.query.config_reader import ConfigReader
 from mnemolog.query.context_reader import ContextReader
 from mnemolog.query.graph_cache import GraphCache
 from mnemolog.query.held_namespaces import HeldNamespaces
 from mnemolog.query.knowledge_reader import KnowledgeReader
-from mnemolog.query.namespace_cache import READ, NamespaceCache
+from mnemolog.query.large_namespace import InView
+from mnemolog.query.namespace_cache import NamespaceCache
 from mnemolog.query.news import News
+from mnemolog.query.read_namespaces import ReadNamespaces
 from mnemolog.schemas.errors import ViewError, ViewMissingError
 from mnemolog.schemas.evictions import eviction_counts, evictions_pk
 from mnemolog.schemas.namespaces import Namespace, encode_namespace
 from mnemolog.schemas.rows import PROJECTED, TABLES, Row, memory_pk
 from mnemolog.schemas.topics import partition_of
-from mnemolog.storage.arrow import from_arrow
 from mnemolog.storage.layout import Manifest, Views
-from mnemolog.storage.sql import literal
-from mnemolog.storage.table import LanceTable, TableState
+from mnemolog.storage.table import LanceTable
 
 DEFAULT_CACHE_BYTES = 512 * 1024 * 1024
-_BATCH_ROWS = 4_096
-_MANY = 8
-"""From so many namespaces on it is cheaper to ask a table once what changed than for each of them."""
-
-
-@dataclass(slots=True)
-class _Entry:
-    """A cached namespace, and the versions of the two tables that it was last compared with."""
-
-    cache: NamespaceCache
-    memories: TableState | None = None
-    usage: TableState | None = None
-    nbytes: int = 0
-    lock: threading.Lock = field(default_factory=threading.Lock)
 
 
 class ViewReader:
     """Reads the views below one root. Safe for threads; follows a flip of the generation at the next call.
 
-    At most about `cache_bytes` of namespaces stay in memory; the one used longest ago goes first.
+    At most about `cache_bytes` of namespaces stay in memory; the one used longest ago goes first. One that
+    alone would take more is recalled from by searches in the view, unless `always_cached`.
     """
 
-    def __init__(self, views: Views, cache_bytes: int = DEFAULT_CACHE_BYTES) -> None:
+    def __init__(
+        self, views: Views, cache_bytes: int = DEFAULT_CACHE_BYTES, *, always_cached: bool = False
+    ) -> None:
         self._views = views
-        self._cache_bytes = cache_bytes
         self._lock = threading.Lock()
         self._reading: Manifest | None = None
         self._tables: dict[tuple[str, int, str], News] = {}
-        self._entries: OrderedDict[tuple[str, Namespace], _Entry] = OrderedDict()
+        self._read = ReadNamespaces(self._both, cache_bytes, always_cached=always_cached)
         self.contexts = ContextReader(self.shard_table)
         self.graphs = GraphCache(self.shard_table)
         self.configs = ConfigReader(self.shard_table)
@@ -171,9 +154,7 @@ class ViewReader:
         """
         try:
             generation = self.manifest().generation
-            with self._lock:
-                known = (generation, namespace) in self._entries
-            if known:
+            if self._read.knows(generation, namespace):
                 with self.namespace(namespace) as cache:
                     pk = memory_pk(namespace, memory_id)
                     slot = cache.slot_of.get(pk)
@@ -190,85 +171,27 @@ class ViewReader:
         found = self.shard_table("memories", namespace)[1].lookup("pk", [evictions_pk(namespace)])
         return eviction_counts(found[0] if found else None)
 
-    @contextmanager
-    def namespace(self, namespace: Namespace) -> Iterator[NamespaceCache]:
-        """The namespace as of now, in memory, for this thread alone while the context is open.
+    def _both(self, manifest: Manifest, namespace: Namespace) -> tuple[News, News]:
+        partition = _partition(manifest, namespace)
+        return self._news(manifest, "memories", partition), self._news(manifest, "usage", partition)
+
+    def namespace(self, namespace: Namespace) -> AbstractContextManager[NamespaceCache]:
+        """The namespace as of now, in memory, for this thread alone while the context is open: all of it,
+        however large it is.
 
         Raises:
             ViewMissingError: nothing was applied to its shard yet.
         """
-        manifest = self.manifest()
-        entry = self._entry(manifest, namespace)
-        with entry.lock:
-            grown = self._refresh(entry, manifest, namespace)
-            yield entry.cache
-        if grown:
-            self._evict()
+        return self._read.cached(self.manifest(), namespace)
 
-    def _entry(self, manifest: Manifest, namespace: Namespace) -> _Entry:
-        place = (manifest.generation, namespace)
-        with self._lock:
-            entry = self._entries.get(place)
-            if entry is None or entry.cache.wasteful:
-                entry = self._entries[place] = _Entry(NamespaceCache(manifest.dim))
-            self._entries.move_to_end(place)
-            return entry
+    def recallable(self, namespace: Namespace) -> AbstractContextManager[NamespaceCache | InView]:
+        """The namespace as of now: in memory, for this thread alone while the context is open, or in the view
+        if it is too large for that.
 
-    def _refresh(self, entry: _Entry, manifest: Manifest, namespace: Namespace) -> bool:
-        """Bring a cached namespace up to date; whether there was anything to do."""
-        partition, name = _partition(manifest, namespace), encode_namespace(namespace)
-        memories, usage = (self._news(manifest, name, partition) for name in ("memories", "usage"))
-        states = memories.state(), usage.state()
-        cache, ours = entry.cache, f"namespace = {literal(name)}"
-        used = self._differs(usage, name, entry.usage, states[1], (cache.usage_next_offset, 0))
-        if used:
-            news = f"{ours} AND _off >= {cache.usage_next_offset} AND pk = memory_pk"
-            if entry.usage is None or usage.table.holds(news):
-                cache.upsert_usage(from_arrow(usage.table.where(news)))
-        changed = self._differs(
-            memories, name, entry.memories, states[0], (cache.next_offset, cache.last_fill)
-        )
-        if changed:
-            news = f"{ours} AND (_off >= {cache.next_offset} OR _fill > {cache.last_fill})"
-            if count := memories.table.count(news):
-                _load(cache, memories.table, news, count)
-        entry.memories, entry.usage = states
-        if changed or used:
-            entry.nbytes = cache.nbytes
-        return changed or used
-
-    def _differs(
-        self, news: News, name: str, seen: TableState | None, now: TableState, reached: tuple[int, int]
-    ) -> bool:
-        """Whether a namespace that was read at `seen`, up to before an offset and up to a fill, may have more
-        by now. Where many are read, one question answers for all."""
-        if seen is None or len(self._entries) < _MANY:
-            return seen is None or seen.version != now.version
-        return seen.version != now.version and news.there_may_be(name, seen.version, now.version, *reached)
-
-    def _evict(self) -> None:
-        with self._lock:
-            sizes = {place: entry.nbytes for place, entry in self._entries.items()}
-            total = sum(sizes.values())
-            for place in list(self._entries)[:-1]:
-                if total <= self._cache_bytes:
-                    return
-                total -= sizes[place]
-                del self._entries[place]
-
-
-def _load(cache: NamespaceCache, table: LanceTable, condition: str, count: int) -> None:
-    """Take the `count` rows for which the condition holds. Reading many leaves memory behind, which is given
-    back."""
-    parts = table.batches(condition, READ, _BATCH_ROWS, count)
-    if count <= _BATCH_ROWS:
-        cache.upsert(parts)
-        return
-    cache.reserve(count)
-    with holding_little():
-        cache.upsert(parts)
-    pa.default_memory_pool().release_unused()
-    give_back()
+        Raises:
+            ViewMissingError: nothing was applied to its shard yet.
+        """
+        return self._read.recallable(self.manifest(), namespace)
 
 
 def _partition(manifest: Manifest, namespace: Namespace) -> int:

@@ -110,6 +110,8 @@ def _cosine_part(evidence: Evidence, places: NDArray[np.int64]) -> dict[str, Flo
 def _evidence(cache: NamespaceCache, live: Live, question: Question) -> Evidence:
     bm25 = live.of(cache.postings.scores(question.terms, cache.size))
     session_bm25 = cache.postings.group_scores(question.terms, live.sessions)
+    if cache.part is not None:
+        session_bm25 = cache.part.session_bm25
     none = live.vectorless is not None and live.vectorless.all()
     if question.vector is None or not live.slots.size or none:
         return Evidence(bm25, None, session_bm25)

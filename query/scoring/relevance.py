@@ -18,6 +18,7 @@ from mnemolog.query.scoring.formulas import Floats, extent, minmax, share_of_max
 from mnemolog.query.scoring.sequence import Flags, Integers, Sequence
 from mnemolog.query.scoring.terms import Beside
 from mnemolog.query.scoring.weights import Weights
+from mnemolog.query.scoring.whole import Whole
 
 LONG_QUESTION_WORDS = 40
 FULL_LENGTH_WORDS = 40
@@ -43,7 +44,8 @@ class Texts:
     """The memories of a namespace, as columns, one entry a memory. `author` is a number, −1 for none;
     `calendar` is when each happened, `spoken` the day that its text speaks of ("yesterday").
 
-    `roles`: the authors are roles such as user and assistant; then `human` says which are the person's.
+    `roles`: the authors are roles such as user and assistant; then `human` says which are the person's. Where
+    these are only some of the memories, `whole` knows what holds of all.
     """
 
     author: Integers
@@ -59,29 +61,43 @@ class Texts:
     calendar: Calendar
     spoken: Calendar
     sequence: Sequence
+    whole: Whole | None = None
+
+    @cached_property
+    def authored(self) -> bool:
+        """Whether any memory has an author."""
+        return bool((self.author >= 0).any()) if self.whole is None else self.whole.authored
 
     @cached_property
     def peers(self) -> bool:
         """Whether people talk with each other here."""
-        return not self.roles and bool((self.author >= 0).any())
+        return not self.roles and self.authored
 
     @cached_property
     def days(self) -> tuple[int, int]:
         """The days of the first and the last memory; 0 and 0 where there are none."""
-        day = self.calendar.day
+        day = (self.calendar if self.whole is None else self.whole.calendar).day
         return (int(day.min()), int(day.max())) if len(day) else (0, 0)
 
     @cached_property
     def running_notes(self) -> bool:
         """Whether these are notes that somebody keeps, in the third person and over weeks."""
-        count = len(self.author)
+        whole, count = self.whole, len(self.author)
         return (
-            count >= NOTES_MIN
-            and not bool((self.author >= 0).any())
+            (count if whole is None else whole.documents) >= NOTES_MIN
+            and not self.authored
             and self.days[1] - self.days[0] >= NOTES_MIN_DAYS
-            and float(self.first_person.mean()) <= NOTES_MAX_FIRST_PERSON
-            and float(self.asks.mean()) <= NOTES_MAX_ASKING
+            and (float(self.first_person.mean()) if whole is None else whole.first_person)
+            <= NOTES_MAX_FIRST_PERSON
+            and (float(self.asks.mean()) if whole is None else whole.asking) <= NOTES_MAX_ASKING
         )
+
+    def date_match(self, asks: Asks) -> Floats:
+        """How well the day of a memory, or the one that it speaks of, fits the question's dates."""
+        whole = self.whole
+        of_all = (None, None) if whole is None else (whole.calendar, whole.share_of)
+        fits: Floats = np.maximum(*(date_match(one, asks, *of_all) for one in (self.calendar, self.spoken)))
+        return fits
 
 
 @dataclass(frozen=True)
@@ -221,16 +237,10 @@ def _question_terms(texts: Texts, at: Integers, sought: Sought, weights: Weights
     dated = asks.years or asks.months or asks.days
     when = texts.has_date[at].astype(np.float64) + texts.has_relative_time[at] if asks.when else None
     return {
-        "date": weights.date * _dated(texts, asks)[at] if dated else None,
+        "date": weights.date * texts.date_match(asks)[at] if dated else None,
         "when": None if when is None else weights.when * when,
         "number": _scaled(weights.number, texts.has_number[at]) if asks.number else None,
     }
-
-
-def _dated(texts: Texts, asks: Asks) -> Floats:
-    """How well the day of a memory, or the one that it speaks of, fits the question's dates."""
-    fits: Floats = np.maximum(date_match(texts.calendar, asks), date_match(texts.spoken, asks))
-    return fits
 
 
 def _form_terms(texts: Texts, at: Integers, weights: Weights) -> Terms:

@@ -55,3 +55,17 @@ def sequence_of(threads: Integers, times: Floats) -> Sequence:
     session[order] = numbers
     opens[order] = (places < OPENING) & (sizes[numbers] >= OPENING_MIN_MEMORIES)
     return Sequence(before, after, session, int(starts.sum()), opens, order, firsts)
+
+
+def sequence_at(session: Integers, rank: Integers, sizes: Integers) -> Sequence:
+    """The sequence of some memories of which each one's session is known, its rank there, and by session how
+    many memories it has in all. Each session has at least one of them."""
+    count = len(session)
+    order = np.lexsort((rank, session))
+    begins = np.diff(session[order], prepend=-1) != 0
+    next_to = np.flatnonzero(~begins & (np.diff(rank[order], prepend=-2) == 1))
+    before, after = np.full(count, -1), np.full(count, -1)
+    before[order[next_to]] = order[next_to - 1]
+    after[order[next_to - 1]] = order[next_to]
+    opens = (rank < OPENING) & (sizes[session] >= OPENING_MIN_MEMORIES)
+    return Sequence(before, after, session, len(sizes), opens, order, np.flatnonzero(begins))

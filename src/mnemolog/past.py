@@ -62,7 +62,7 @@ class _Built:
         except BaseException:
             self.remove()
             raise
-        self.reader = ViewReader(views, _CACHE_BYTES)
+        self.reader = ViewReader(views, _CACHE_BYTES, always_cached=True)
 
 
 @dataclass(slots=True)

@@ -30,10 +30,24 @@ def worked_views(broker: LocalBroker, tmp_path_factory: pytest.TempPathFactory) 
         yield views
 
 
-@pytest.fixture(params=["embedded", pytest.param("kafka", marks=pytest.mark.kafka)])
+IN_VIEW = frozenset({"test_recall_rules", "test_from_heapdb_recall", "test_scoring_options"})
+"""The modules whose tests hold as well where a namespace is too large to be in memory."""
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run what takes a store on each, those modules also on one that keeps no namespace in memory."""
+    if "store" in metafunc.fixturenames:
+        in_view = ["view"] if metafunc.module.__name__.rpartition(".")[2] in IN_VIEW else []
+        kafka = pytest.param("kafka", marks=pytest.mark.kafka)
+        metafunc.parametrize("store", ["embedded", *in_view, kafka], indirect=True)
+
+
+@pytest.fixture
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     """The store of this test; all handles on it are closed at the end."""
-    made = _embedded(tmp_path / "memory") if request.param == "embedded" else _kafka(request)
+    made = _kafka(request) if request.param == "kafka" else _embedded(tmp_path / "memory")
+    if request.param == "view":
+        made.opening = partial(made.opening, cache_bytes=0)
     with made.held:
         yield made
 

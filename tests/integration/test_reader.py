@@ -80,7 +80,7 @@ def make(namespace: Namespace = ALICE) -> Commands:
 def many_namespaces(number: int) -> Iterator[None]:
     """So many are enough for one question about a table to answer for all."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("mnemolog.query.reader._MANY", number)
+        patch.setattr("mnemolog.query.read_namespaces._MANY", number)
         yield
 
 
@@ -220,7 +220,7 @@ def test_more_namespaces_than_fit_are_read_all_the_same(place: Place) -> None:
         for name in names:
             (found,) = read(reader, name).values()
             assert found["row"]["text"] == f"of {name}"
-    assert len(reader._entries) == 1
+    assert len(reader._read) == 1
 
 
 def noted(names: list[str], method: Callable[..., Any]) -> Callable[..., Any]:

@@ -122,6 +122,10 @@ class LanceTable:
         """The LanceDB table itself, for searches and upkeep."""
         return self._table
 
+    def opened(self) -> Any:
+        """A LanceDB handle on the table, for one alone."""
+        return self._open()
+
     def state(self, known: TableState | None = None) -> TableState:
         """The newest state; `known`, an earlier one, makes it cheap to see that nothing changed.
 
