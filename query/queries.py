@@ -111,6 +111,7 @@ class Queries:
         """
         if not isinstance(query, str) or not query.strip():
             raise InvalidInputError("the query is empty or blank", field="query")
+        query = query.encode(errors="replace").decode()  # half a surrogate pair, as of an emoji cut in two
         names = self._authors()
         named = take_out_names(query, names)
         vector, warnings = self._embed(named.sentence)

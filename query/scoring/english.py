@@ -65,12 +65,12 @@ SHAPE_PATTERNS = {
 _YEAR = re.compile(r"\b((?:19|20)\d\d)\b")
 _MONTH = {month: re.compile(rf"\b{month}\b", re.IGNORECASE) for month in MONTHS if month != "may"}
 _MONTH["may"] = re.compile(r"\bMay\b(?! (?:i|we|you|he|she|they|it)\b)")
-_ANY_MONTH = re.compile("|".join(MONTHS), re.IGNORECASE)
+_ANY_MONTH = re.compile("|".join(MONTHS))
 _DAY = re.compile(
     rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<month>{'|'.join(MONTHS)})\b(?:,? *(?P<year>\d{{4}}))?"
-    rf"|\b(?P<month2>{'|'.join(MONTHS)}) (?P<day2>\d{{1,2}})(?:st|nd|rd|th)?\b(?:,? *(?P<year2>\d{{4}}))?",
-    re.IGNORECASE,
+    rf"|\b(?P<month2>{'|'.join(MONTHS)}) (?P<day2>\d{{1,2}})(?:st|nd|rd|th)?\b(?:,? *(?P<year2>\d{{4}}))?"
 )
+"""Both of text in small letters: who ignores case takes "auguſt" for a month too, which `lower` leaves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class Asks:
 
 def asks_of(question: str) -> Asks:
     """What a question is after."""
-    dated = _ANY_MONTH.search(question) is not None
+    dated = _ANY_MONTH.search(question.lower()) is not None
     return Asks(
         bool(_ASKS_WHEN.match(question)),
         bool(_ASKS_NUMBER.search(question)),
@@ -130,8 +130,8 @@ def _months(question: str) -> tuple[int, ...]:
 
 def _days(question: str) -> list[Day]:
     found = []
-    for match in _DAY.finditer(question):
-        month = MONTHS.index((match["month"] or match["month2"]).lower()) + 1
+    for match in _DAY.finditer(question.lower()):
+        month = MONTHS.index(match["month"] or match["month2"]) + 1
         year, day = match["year"] or match["year2"], int(match["day"] or match["day2"])
         if is_day(2000, month, day):
             found.append((int(year) if year else None, month, day))

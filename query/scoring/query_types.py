@@ -128,7 +128,7 @@ def query_type(question: str) -> str:
     if _WHICH_TIME.match(question):
         return "when"
     begins = _BEGINS_WITH.match(question)
-    kind = _BEGINS[begins[1].lower()] if begins else None
+    kind = _BEGINS.get(begins[1].lower()) if begins else None  # "ı" matches i, and `lower` leaves it
     if kind == "when":
         return kind
     if _HOW_MANY_INSIDE.search(question):

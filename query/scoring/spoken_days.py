@@ -22,9 +22,9 @@ _SPOKEN = re.compile(
     rf"\b(?:(?P<near>{'|'.join(_NEAR)})"
     rf"|(?P<which>last|next) (?:(?P<unit>week|weekend|month|year)|(?P<weekday>{'|'.join(_WEEKDAYS)})day)"
     rf"|(?:a )?(?P<count>\d{{1,4}}|{'|'.join(_COUNTS)}) (?:of )?"
-    r"(?P<units>day|week|weekend|month|year)s? ago)\b",
-    re.IGNORECASE,
+    r"(?P<units>day|week|weekend|month|year)s? ago)\b"
 )
+"""Of text in small letters: who ignores case takes "ſunday" for a day too, and `lower` leaves it."""
 
 
 def spoken_day(text: str, day: int) -> int:
@@ -33,15 +33,15 @@ def spoken_day(text: str, day: int) -> int:
     A month is meant by its middle, a year by the same day in it; "last" and "next" of a weekday are those
     before and after `day`.
     """
-    found = _SPOKEN.search(text)
+    found = _SPOKEN.search(text.lower())
     if found is None:
         return day
     if found["near"]:
-        return day + _NEAR[found["near"].lower()]
-    sign = 1 if (found["which"] or "").lower() == "next" else -1
+        return day + _NEAR[found["near"]]
+    sign = 1 if found["which"] == "next" else -1
     if found["weekday"]:
-        return day + _to_weekday(day, _WEEKDAYS.index(found["weekday"].lower()), sign)
-    unit = (found["unit"] or found["units"]).lower()
+        return day + _to_weekday(day, _WEEKDAYS.index(found["weekday"]), sign)
+    unit = found["unit"] or found["units"]
     count = sign * _count(found["count"])
     if unit in _DAYS:
         return max(day + count * _DAYS[unit], 1)
@@ -51,7 +51,7 @@ def spoken_day(text: str, day: int) -> int:
 def _count(word: str | None) -> int:
     if word is None:
         return 1
-    return min(int(word), _MOST) if word.isdecimal() else _COUNTS[word.lower()]
+    return min(int(word), _MOST) if word.isdecimal() else _COUNTS[word]
 
 
 def _to_weekday(day: int, weekday: int, sign: int) -> int:

@@ -195,6 +195,15 @@ def test_odd_namespace_parts_are_kept_as_they_are(open_memory: OpenMemory, part:
     assert (mem.list().total, other.list().total) == (1, 0)
 
 
+@pytest.mark.parametrize(
+    "odd", ["last frıday", "yeſterday", "ſix days ago", "on 3 auguſt", "whıch", "\ud83d"]
+)
+def test_letters_that_only_look_like_others_stop_no_recall(mem: Memory, odd: str) -> None:
+    said = mem.remember(f"we met {odd}".encode(errors="replace").decode())
+    for query in ("what was on 3 May 2024?", odd, f"we met {odd}"):
+        assert mem.recall(query).ids == [said.id]
+
+
 @pytest.mark.parametrize("odd", ["it's", '"', "`", "a\\b", "x; DROP TABLE memories", "a/b|c", "é", "中", "0"])
 def test_odd_ids_are_kept_as_they_are(mem: Memory, odd: str) -> None:
     mem.remember("other", id="other")

@@ -10,7 +10,7 @@ from typing import Any, TypedDict
 import pytest
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
-from langgraph.store.base import GetOp, Item, PutOp
+from langgraph.store.base import GetOp, Item, ListNamespacesOp, PutOp, SearchOp
 from support.stores import NOON, MovingClock
 
 import mnemolog
@@ -242,11 +242,67 @@ def test_a_filter_that_makes_no_sense_is_refused(store: MnemologStore, condition
             store.put(ALICE, "k", {"n": 1})
 
 
-def test_a_call_that_makes_no_sense_is_refused(store: MnemologStore) -> None:
+NONSENSE: Any = 5
+
+
+@pytest.mark.parametrize(
+    "op",
+    [
+        "no operation",
+        GetOp(ALICE, NONSENSE),
+        PutOp(ALICE, NONSENSE, {"n": 1}),
+        PutOp(ALICE, NONSENSE, None),
+        PutOp(ALICE, "k", {"n": 1}, index=[NONSENSE]),
+        PutOp(ALICE, "k", {"n": 1}, index=NONSENSE),
+        PutOp(ALICE, "k", {"n": 1}, index="n"),  # type: ignore[arg-type]
+        SearchOp(ALICE, limit=-1),
+        SearchOp(ALICE, query=NONSENSE),
+        ListNamespacesOp(limit=-1),
+        ListNamespacesOp(offset=-1),
+        ListNamespacesOp(max_depth=-1),
+    ],
+)
+def test_a_call_that_makes_no_sense_is_refused(store: MnemologStore, op: Any) -> None:
     with pytest.raises(InvalidInputError):
-        store.search(ALICE, limit=-1)
-    with pytest.raises(InvalidInputError):
-        store.batch(["no operation"])  # type: ignore[list-item]
+        store.batch([op])
+    assert store.list_namespaces() == []
+
+
+@pytest.mark.parametrize("items", [NONSENSE, None, [], "k", [NONSENSE]])
+def test_a_judgement_of_what_is_no_item_is_refused(store: MnemologStore, items: Any) -> None:
+    for judge in (store.mark_used, store.mark_ignored):
+        with pytest.raises(InvalidInputError):
+            judge(items)
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"langgraph": "text"},
+        {"langgraph": {"put_at": "2026-01-01T00:00:00+00:00"}},
+        {"langgraph": {"key": "odd", "put_at": "no time"}, "value": {}},
+        {"langgraph": {"key": "odd", "put_at": 5}, "value": {}},
+        {"langgraph": {"key": "odd", "put_at": "2026-01-01"}, "value": {}},
+        {"langgraph": {"key": "odd", "put_at": "2026-01-01T00:00:00+00:00", "ttl": "x"}, "value": {}},
+        {"langgraph": {"key": "odd", "put_at": "2026-01-01T00:00:00+00:00"}},
+        {"langgraph": {"key": "odd", "put_at": "2026-01-01T00:00:00+00:00"}, "value": "text"},
+        {"langgraph": {"key": "odd", "put_at": "2026-01-01T00:00:00+00:00", "json": "{"}},
+        {"langgraph": {"key": "odd", "put_at": "2026-01-01T00:00:00+00:00", "json": "[1]"}},
+        {"langgraph": {"key": "another", "put_at": "2026-01-01T00:00:00+00:00"}, "value": {}},
+    ],
+)
+def test_what_only_looks_like_an_item_is_none_and_stops_no_search(
+    store: MnemologStore, place: Memory, metadata: dict[str, Any]
+) -> None:
+    store.put(ALICE, "k", {"text": "fish on Fridays"})
+    marked = {**metadata, "langgraph": metadata["langgraph"]}
+    if isinstance(marked["langgraph"], dict):
+        marked["langgraph"] = {**marked["langgraph"], "indexed": True}
+    place.at((*place.namespace, "langgraph", *ALICE)).remember(
+        "fish", id="odd", source="langgraph", metadata=marked
+    )
+    assert store.get(ALICE, "odd") is None
+    assert keys(store.search(ALICE, query="fish")) == keys(store.search(ALICE)) == ["k"]
 
 
 class State(TypedDict):

@@ -22,6 +22,8 @@ from mnemolog.query.scoring.query_types import LANGUAGES, query_type
         ("what is it", "what"),
         ("Whatever you like", "other"),
         ("Did she go?", "yesno"),
+        ("Quıén vive?", "other"),
+        ("Whıch of them?", "other"),
         ("tell me of the lake", "other"),
         ("Wann war das?", "when"),
         ("Wie viele Hunde hat er?", "howmany"),

@@ -183,6 +183,8 @@ def test_a_rare_month_counts_fully() -> None:
         ("may I ask something", (), (), ()),
         ("on 31 February", (2,), (), ()),
         ("no date at all", (), (), ()),
+        ("on 3 auguſt", (), (), ()),
+        ("on AuguſT 3rd", (), (), ()),
     ],
 )
 def test_dates_in_questions(question: str, months: object, years: object, days: object) -> None:

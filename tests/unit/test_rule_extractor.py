@@ -108,6 +108,11 @@ def test_dates_count_from_when_it_was_said(text: str, day: tuple[int, int, int])
     assert fact.statement == "Alice adopted a kitten"
 
 
+@pytest.mark.parametrize("when", ["ſeven days ago", "last ſunday", "on frıday", "on 3 auguſt"])
+def test_letters_that_only_look_alike_name_no_date(when: str) -> None:
+    assert [fact.date for fact in extraction(f"I adopted a kitten {when}.")] in ([None], [])
+
+
 @pytest.mark.parametrize("text", ["I adopted a kitten.", "I adopted a kitten on 31 April 2023."])
 def test_no_date_and_an_impossible_one_are_none(text: str) -> None:
     assert [fact.date for fact in extraction(text)] == [None]

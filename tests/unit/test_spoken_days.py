@@ -64,6 +64,13 @@ def test_a_text_that_names_none_speaks_of_its_own(text: str) -> None:
     assert spoken_day(text, 5) == 5
 
 
+@pytest.mark.parametrize("text", ["last frıday", "next FRİDAY", "yeſterday", "ſix days ago", "fıve days ago"])
+def test_letters_that_only_look_alike_name_no_day(text: str) -> None:
+    assert spoken_day(text, 5) == 5
+    many = pa.array([text, "we met yesterday"])
+    assert spoken_days(many, shapes_of(many)[1], np.zeros(2)).tolist() == [0, -1]
+
+
 @examples(80)
 @given(text=st.sampled_from(sorted(SAID)), day=st.dates().map(date.toordinal), count=st.integers(0, 9_999))
 def test_any_day_and_count_gives_a_day(text: str, day: int, count: int) -> None:

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from mnemolog.query.models import MemoryItem
+from mnemolog.schemas.checks import check_string
 from mnemolog.schemas.errors import InvalidInputError
 from mnemolog.schemas.fields import MAX_METADATA_DEPTH, MAX_TAGS, check_identifier
 
@@ -36,7 +37,12 @@ class Stored:
 
 
 def id_of(key: str) -> str:
-    """The memory's id of a key: the key itself where it can be one, else a hash of it."""
+    """The memory's id of a key: the key itself where it can be one, else a hash of it.
+
+    Raises:
+        InvalidInputError: it is no string.
+    """
+    check_string("key", key)
     try:
         if 0 < len(key) <= _MAX_ID and not key.startswith(_HASHED):
             return check_identifier(key)
@@ -86,14 +92,21 @@ def default_text(value: Mapping[str, Any]) -> list[str]:
 
 
 def item_of(memory: MemoryItem) -> Stored | None:
-    """The item that a memory is; None if it is none."""
-    mark = memory.metadata.get(MARK)
-    if not isinstance(mark, dict) or "put_at" not in mark:
+    """The item that a memory is; None if it is none: others may write there, and by other ways."""
+    try:
+        mark = memory.metadata[MARK]
+        key, put_at, whole, ttl = mark["key"], mark["put_at"], mark.get("json"), mark.get("ttl")
+        value = memory.metadata[VALUE] if whole is None else json.loads(whole)
+        at = datetime.fromisoformat(put_at)
+    except (LookupError, TypeError, ValueError, AttributeError):
         return None
-    whole = mark.get("json")
-    value = memory.metadata[VALUE] if whole is None else json.loads(whole)
-    put_at = datetime.fromisoformat(mark["put_at"])
-    return Stored(mark["key"], value, memory.occurred_at, put_at, mark.get("ttl"))
+    told = isinstance(value, dict) and at.tzinfo is not None
+    return Stored(key, value, memory.occurred_at, at, ttl) if told and _is_item(memory, key, ttl) else None
+
+
+def _is_item(memory: MemoryItem, key: object, ttl: object) -> bool:
+    timed = ttl is None or (isinstance(ttl, int | float) and ttl > 0)
+    return isinstance(key, str) and id_of(key) == memory.id and timed
 
 
 def _as_json(value: Mapping[str, Any]) -> tuple[dict[str, Any], str]:

@@ -21,7 +21,7 @@ from mnemolog.adapters.langgraph_search import Found, NamespaceItems, merged
 from mnemolog.adapters.missing import missing
 from mnemolog.memory import Memory
 from mnemolog.producers.clock import utc_now
-from mnemolog.schemas.checks import check_count
+from mnemolog.schemas.checks import check_count, check_string
 from mnemolog.schemas.errors import InvalidInputError, NotFoundError
 from mnemolog.schemas.namespaces import Namespace, make_namespace
 
@@ -94,8 +94,8 @@ class MnemologStore(BaseStore):
         clock: Clock = utc_now,
     ) -> None:
         self._root = memory.at((*memory.namespace, *make_namespace(prefix)))
-        if fields is not None and (isinstance(fields, str) or not isinstance(fields, Sequence)):
-            raise InvalidInputError(f"fields is a list of paths, not {fields!r:.80}", field="fields")
+        if fields is not None:
+            _check_paths("fields", fields)
         self._fields = fields
         self.ttl_config = ttl
         self._kind = default_kind
@@ -175,6 +175,7 @@ class MnemologStore(BaseStore):
             return []
         if paths is None:
             return default_text(value)
+        _check_paths("index", paths)
         return [text for path in paths for text in get_text_at_path(value, path)]
 
     def _get(self, op: GetOp) -> Item | None:
@@ -190,6 +191,8 @@ class MnemologStore(BaseStore):
     def _search(self, op: SearchOp) -> list[SearchItem]:
         check_count("limit", op.limit, 0, 2**31)
         check_count("offset", op.offset, 0, 2**31)
+        if op.query is not None:
+            check_string("query", op.query)
         conditions, wanted, own = checked(op.filter), op.offset + op.limit, len(self._root.namespace)
         places = [NamespaceItems(self._root.at(name)) for name in self._names(op.namespace_prefix)]
         found = merged([place.search(op.query, conditions, wanted) for place in places])
@@ -211,6 +214,10 @@ class MnemologStore(BaseStore):
         return [name for name in held if name != own and name[: len(asked)] == asked]
 
     def _list(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
+        check_count("limit", op.limit, 0, 2**31)
+        check_count("offset", op.offset, 0, 2**31)
+        if op.max_depth is not None:
+            check_count("max_depth", op.max_depth, 1, 2**31)
         own = len(self._root.namespace)
         names = {name[own:] for name in self._names(())}
         fitting = [name for name in names if all(_fits(name, one) for one in op.match_conditions or ())]
@@ -227,6 +234,12 @@ class MnemologStore(BaseStore):
             place.update(id_of(item.key), ttl_seconds=item.ttl * 60)
         except NotFoundError:
             return  # forgotten, or expired, meanwhile
+
+
+def _check_paths(field: str, paths: object) -> None:
+    listed = isinstance(paths, Sequence) and not isinstance(paths, str)
+    if not (listed and all(isinstance(path, str) for path in paths)):  # type: ignore[attr-defined]
+        raise InvalidInputError(f"{field} is a list of paths, not {paths!r:.80}", field=field)
 
 
 def _run_of(op: Op) -> Namespace | None:
@@ -264,7 +277,7 @@ def _result(found: Found, namespace: Namespace) -> SearchItem:
 
 def _judged(items: Item | Iterable[Item]) -> list[tuple[Namespace, str | None, list[str]]]:
     """The items by namespace and by the recall that showed them: their memories' ids."""
-    given = [items] if isinstance(items, Item) else list(items)
+    given = [items] if isinstance(items, Item) else list(items) if isinstance(items, Iterable) else []
     if not given or not all(isinstance(one, Item) for one in given):
         raise InvalidInputError("items: give an item of the store, or a list of them", field="items")
     judged: dict[tuple[Namespace, str | None], list[str]] = {}

@@ -11,6 +11,7 @@ from datetime import date, timedelta
 from mnemolog.query.scoring.english import MONTHS
 
 WEEKDAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+_FULL_DAYS = {day[:3]: day for day in WEEKDAYS}
 _WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NUMBERS = {word: number for number, word in enumerate(_WORDS, 1)}
 _NUMBERS |= {"a": 1, "an": 1, "a couple of": 2, "a few": 3, "few": 3}
@@ -33,7 +34,7 @@ def _weekday(match: re.Match[str], said: date) -> date:
 
 
 def _full_day(name: str) -> str:
-    return next(day for day in WEEKDAYS if day.startswith(name.lower()[:3]))
+    return _FULL_DAYS[name.lower()[:3]]
 
 
 def _last(match: re.Match[str], said: date) -> date:
@@ -112,7 +113,7 @@ def date_in(sentence: str, said: date) -> tuple[date | None, str]:
             continue
         try:
             found = rule(match, said)
-        except (ValueError, OverflowError):
+        except (ValueError, OverflowError, LookupError):  # "ſunday" and "frıday" match, and are no day's name
             continue
         return found, f"{sentence[: match.start()].rstrip()} {sentence[match.end() :].lstrip()}".strip()
     return None, sentence
