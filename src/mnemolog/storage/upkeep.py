@@ -17,6 +17,7 @@ from datetime import timedelta
 from typing import Any
 
 from mnemolog.storage.leftovers import remove_temporary_files
+from mnemolog.storage.search_indexes import SEARCH_INDEXES, has_search_indexes, keep_search_indexes
 
 COMMITS_BETWEEN = 24
 KEEP_VERSIONS = timedelta(seconds=5)
@@ -76,7 +77,7 @@ class Upkeep:
             return False
         if self._steps is None:
             self._since, self._runs_due = now, self._runs_due - 1
-            self._steps = tidy(self._table, self._keep, threshold=0.0, alone=alone)
+            self._steps = tidy(self._table, self._keep, threshold=0.0, alone=alone, anew=True)
         if now - self._stepped < self._keep.total_seconds():
             return True  # so that what the step before replaced is dropped first, and takes no room
         self._stepped = now
@@ -88,13 +89,16 @@ class Upkeep:
         """Merge what is small, and write one fragment anew of which something was taken out: each in turn.
 
         What the last commits wrote becomes one fragment. It is merged into a large one only now and then, so
-        that this is not written again and again because of a few rows.
+        that this is not written again and again because of a few rows; and so is one of which something was
+        taken out, where it would be written anew in indexes of vectors and terms too.
         """
         newest = self._table.to_lance().get_fragments()[-COMMITS_BETWEEN:]
         rows = min(sum(one.metadata.physical_rows for one in newest), _FRAGMENT_ROWS)
-        _compact_some(self._table, rows, 0.0, version // COMMITS_BETWEEN)
-        merged = _FRAGMENT_ROWS if version % _COMMITS_UNTIL_MERGED == 0 else rows
-        yield from tidy(self._table, self._keep, rows=merged)
+        rarely = version % _COMMITS_UNTIL_MERGED == 0
+        if rarely or not has_search_indexes(self._table):
+            _compact_some(self._table, rows, 0.0, version // COMMITS_BETWEEN)
+        merged = _FRAGMENT_ROWS if rarely else rows
+        yield from tidy(self._table, self._keep, rows=merged, anew=rarely)
 
     def _finish(self, steps: Iterator[None]) -> None:
         while self._step(steps):
@@ -115,12 +119,15 @@ def tidy(
     rows: int | None = None,
     threshold: float | None = None,
     alone: bool = False,
+    anew: bool = False,
 ) -> Iterator[None]:
     """Tidy a table, step by step: others may write between two of them.
 
     Fragments of fewer than `rows` (20,000) are merged, and those of which a larger share than `threshold` was
     taken out are written anew (None: a tenth). Versions older than `keep` are dropped, with what only they
-    hold. If nobody else writes, what a killed writer left goes too, whatever its age; else Lance leaves it
+    hold. `anew` lets no forgotten word stay in an index.
+
+    If nobody else writes, what a killed writer left goes too, whatever its age; else Lance leaves it
     for a week.
     """
     for _ in range(len(table.to_lance().get_fragments()) + 1):
@@ -129,6 +136,8 @@ def tidy(
         _clean(table, keep)
         yield
     _index(table)
+    yield
+    keep_search_indexes(table, anew=anew)
     yield
     _drop_old_pins(table)
     _clean(table, keep, alone=alone)
@@ -188,11 +197,13 @@ def _drop_old_pins(table: Any) -> None:
 
 def _index(table: Any) -> None:
     """Make the indexes that this many rows need, or bring those there are up to date."""
-    existing = {column for index in table.list_indices() for column in index.columns}
+    indices = [index for index in table.list_indices() if index.name not in SEARCH_INDEXES]
+    existing = {column for index in indices for column in index.columns}
     if table.count_rows() >= _SCALAR_INDEX_ROWS:
         for column, kind in (("namespace", "BITMAP"), ("pk", "BTREE")):
             if column not in existing:
                 table.create_scalar_index(column, index_type=kind, replace=False)
     if existing:
-        table.to_lance().optimize.optimize_indices(num_indices_to_merge=10)
+        names = [index.name for index in indices]
+        table.to_lance().optimize.optimize_indices(num_indices_to_merge=10, index_names=names)
         table.checkout_latest()
