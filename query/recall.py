@@ -27,6 +27,9 @@ from mnemolog.schemas.filters import EVERYTHING
 CANDIDATES = 50
 """How many memories each search contributes."""
 
+MOST_IN_DOUBT = 4_096
+"""Of so many that may be among the nearest the exact cosine is told at most."""
+
 Places = NDArray[np.int64]
 
 _NOWHERE: Places = np.zeros(0, dtype=np.int64)
@@ -141,7 +144,7 @@ def _candidates(
     by_vector = _NOWHERE
     if evidence.cosine is not None:
         allowed = shown if live.vectorless is None else shown & ~live.vectorless
-        by_vector = topmost(evidence.cosine, allowed, CANDIDATES)
+        by_vector = _nearest(cache, live, question, evidence, allowed)
     keyword, vector = _mask(len(shown), by_keyword), _mask(len(shown), by_vector)
     found = keyword | vector
     places = np.flatnonzero(_with_neighbours(found, np.flatnonzero(found), live))
@@ -153,6 +156,24 @@ def _candidates(
     kept = np.flatnonzero((_with_neighbours(found, best, live) & shown)[places])
     seen = Seen(total[kept], {name: values[kept] for name, values in terms.items()})
     return Found(places[kept], vector[places[kept]], keyword[places[kept]]), held.at(kept), seen
+
+
+def _nearest(
+    cache: NamespaceCache, live: Live, question: Question, evidence: Evidence, allowed: Mask
+) -> Places:
+    """The nearest of those that are allowed: exactly, where rounding leaves in doubt who is among them."""
+    near = evidence.cosine
+    if near is None or question.vector is None:
+        return _NOWHERE
+    nearest = topmost(near, allowed, CANDIDATES)
+    if not nearest.size:
+        return nearest
+    least = near[nearest].min() - cache.vectors.doubt(question.vector)
+    doubtful = topmost(near, allowed & (near >= least), MOST_IN_DOUBT)
+    if doubtful.size == nearest.size:
+        return nearest
+    _tell_exactly(cache, live, question, evidence, doubtful)
+    return doubtful[topmost(near[doubtful], np.ones(doubtful.size, dtype=bool), CANDIDATES)]
 
 
 def _tell_exactly(

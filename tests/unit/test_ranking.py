@@ -7,6 +7,8 @@ from datetime import timedelta
 from itertools import permutations
 from typing import Any
 
+import numpy as np
+import pytest
 from support.tables import DIM, NOON, row
 
 from mnemolog.query.live import live_at
@@ -14,6 +16,7 @@ from mnemolog.query.namespace_cache import NamespaceCache
 from mnemolog.query.question import Question
 from mnemolog.query.recall import CANDIDATES, recall
 from mnemolog.query.scoring.english import asks_of
+from mnemolog.query.scoring.presets import PRESETS
 from mnemolog.schemas.rows import Row, memories_schema
 from mnemolog.storage.arrow import to_arrow
 
@@ -61,3 +64,20 @@ def test_the_expired_and_the_superseded_do_not_come() -> None:
     ]
     assert ranked(rows) == ["expires later"]
     assert ranked(rows, superseded=True) == ["expires later", "superseded"]
+
+
+@pytest.mark.parametrize(("dim", "apart"), [(8, 0.02), (384, 0.02)])
+def test_the_nearest_come_first_though_many_are_nearly_as_near(dim: int, apart: float) -> None:
+    """What a search reads of vectors is rounded; who is the nearest does not hang on that."""
+    random = np.random.default_rng(dim)
+    vectors = random.standard_normal(dim) + apart * random.standard_normal((2_000, dim))
+    vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    cache = NamespaceCache(dim)
+    rows = [memory(f"m{at}", offset=at, vector=vector) for at, vector in enumerate(vectors)]
+    cache.upsert([to_arrow(rows, memories_schema(dim))])
+    live = live_at(cache, NOON.timestamp())
+    for sought in vectors[:40]:
+        question = Question((), asks_of(""), NOON, vector=sought, weights=PRESETS["additive"], k=5)
+        found = [hit.memory.id for hit in recall(cache, live, question).hits]
+        exact = vectors.astype(np.float64) @ sought
+        assert exact[[int(one[1:]) for one in found]].min() > np.sort(exact)[-5] - 4e-5
