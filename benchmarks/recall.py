@@ -6,6 +6,10 @@ over the namespace's vectors, the least that anything can cost; `lancedb` is its
 namespace filter, and its hybrid search. Ours is what a caller gets: both searches, neighbours, scores and
 their factors.
 
+With --wide the namespace of that many memories is recalled from in the view, as one that is too large for the
+cache is: by LanceDB's indexes where its writer has made them, which is from 100,000 on. Nothing else is
+measured then.
+
 PYTHON is the interpreter of an environment with the peers, which are no dependencies of ours:
 python -m venv peers && peers/bin/pip install heapdb-memory==0.1.0 chromadb==1.5.9 numpy. They are asked in
 one namespace: heapdb-memory hybrid, its default, and chromadb by vector, since it has no hybrid search.
@@ -54,6 +58,17 @@ with mnemolog.open(sys.argv[1], "nobody", embedder=LookedUp(), track="off") as m
     memory.at("n0").recall("What was lost?")
     give_back()
     print(resident_mib() - before)
+"""
+VIEWED = """
+import sys, mnemolog
+from benchmarks.measure import peak_rss_mib, questions
+from benchmarks.recall import LookedUp
+with mnemolog.open(sys.argv[1], "nobody", embedder=LookedUp(), track="off", cache_bytes=0) as memory:
+    memory.recall("What was lost?")
+    before = peak_rss_mib()
+    for question in questions(20):
+        memory.at("n0").recall(question)
+    print(peak_rss_mib() - before)
 """
 AIMS = {(10_000, 1): ("≤ 2", "≤ 6"), (100_000, 1): ("≤ 15", "")}
 PEER_AIMS = {"heapdb-memory": "≥ 5"}
@@ -136,6 +151,12 @@ def ours(folder: Path, given: Corpus) -> tuple[list[float], list[float], float]:
             return first, warm, len(calls) / (time.perf_counter() - began)
 
 
+def viewed_mib(folder: Path) -> float:
+    """MiB that a process grows by at most with recalls in the namespace `n0`, none of which is in memory."""
+    command = [sys.executable, "-c", VIEWED, str(folder)]
+    return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
 def cached_mib(folder: Path) -> float:
     """MiB that a process grows by with its first recall in the namespace `n0`."""
     command = [sys.executable, "-c", CACHED, str(folder)]
@@ -153,6 +174,42 @@ def peers(python: str, folder: Path, given: Corpus) -> dict[str, list[float]]:
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     times: dict[str, list[float]] = json.loads(done.stdout)
     return times
+
+
+def wide(home: Path, size: int, count: int) -> Rows:
+    """The rows of one namespace that is not to be in memory: beside it, how many hits are those of one that
+    is."""
+    given, folder = corpus(size, 1, count), home / f"wide-{size}"
+    with mnemolog.open(folder, embedder=given.embedder, wait_seconds=WAIT_SECONDS) as memory:
+        for start in range(0, size, 2_000):
+            memory.at("n0").remember_many(given.groups["n0"][start : start + 2_000])
+        memory.at("n0").recall("Is all applied?")
+        cached = [memory.at("n0").recall(text, k=K) for _, text in given.asked]
+    grown = peak_rss_mib()
+    with mnemolog.open(folder, embedder=given.embedder, cache_bytes=0, track="off") as memory:
+        handle = memory.at("n0")
+        (first,) = timed([lambda: handle.recall("What was lost?", k=K)])
+        spent = timed(_each(lambda one: handle.recall(one[1], k=K), given.asked))
+        viewed = [handle.recall(text, k=K) for _, text in given.asked]
+    pairs = [
+        ([h.memory.id for h in one], [h.memory.id for h in two])
+        for one, two in zip(cached, viewed, strict=True)
+    ]
+    shared = sum(len(set(one) & set(two)) / K for one, two in pairs) / len(pairs)
+    rows: Rows = [
+        ("in the view, p50 ms", p50(spent), ""),
+        ("in the view, p99 ms", p99(spent), ""),
+        ("in the view, the first recall ms", first, ""),
+        (
+            "share of questions with the same first hit as in memory",
+            sum(a[0] == b[0] for a, b in pairs) / len(pairs),
+            "",
+        ),
+        (f"share of the {K} hits in memory that are among those in the view", shared, ""),
+        ("MiB that a process grows by with its first recalls in the view", viewed_mib(folder), ""),
+        ("MiB of the process that wrote and cached it, at its peak", grown, ""),
+    ]
+    return [(f"{given.label}: {what}", value, aim) for what, value, aim in rows]
 
 
 def exact(given: Corpus) -> list[float]:
@@ -226,6 +283,7 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", default="1000,10000,100000", help="memories in all")
+    parser.add_argument("--wide", action="store_true", help="namespaces that are not to be in memory")
     parser.add_argument("--queries", type=int, default=200)
     parser.add_argument("--peers", help="an interpreter that has heapdb-memory and chromadb")
     parser.add_argument("--json", type=Path, help="write the figures here")
@@ -233,6 +291,9 @@ def main() -> None:
     rows: Rows = []
     with tempfile.TemporaryDirectory() as scratch:
         for size in [int(size) for size in arguments.sizes.split(",")]:
+            if arguments.wide:
+                rows += wide(Path(scratch), size, arguments.queries)
+                continue
             for spread in (1, min(NAMESPACES, size)):
                 rows += measure(Path(scratch), size, spread, arguments.queries, arguments.peers)
     rows.append(("peak memory of this process, MiB", peak_rss_mib(), ""))

@@ -63,7 +63,7 @@ def _tidied(
     """Tidy a table; other writers may come in between two steps."""
     left = len(leftovers(table.lance)) if alone else 0
     behind = table.unindexed_rows()
-    steps = tidy(table.lance, KEEP_VERSIONS, threshold=0.0, alone=alone, anew=True)
+    steps = tidy(table.lance, KEEP_VERSIONS, threshold=0.0, alone=alone)
     more = True
     while more:
         with lock:

@@ -42,8 +42,8 @@ def filled(folder: Path, count: int = LARGE, **changes: Any) -> LanceTable:
     return table
 
 
-def keep_up(table: LanceTable, *, anew: bool = False) -> None:
-    keep_search_indexes(table.lance, anew=anew)
+def keep_up(table: LanceTable) -> None:
+    keep_search_indexes(table.lance)
 
 
 def indexes(table: LanceTable) -> dict[str, Any]:

@@ -26,11 +26,11 @@ SEARCH_INDEXES = frozenset(_NAMES.values())
 """The names of the indexes."""
 
 
-def keep_search_indexes(table: Any, *, anew: bool) -> None:
+def keep_search_indexes(table: Any) -> None:
     """Make the indexes that a table needs, or bring those there are up to date.
 
-    `anew` makes that of terms again from the rows that there are. A word stays in its dictionary when the
-    last memory with it goes, and what is forgotten must leave the files.
+    What is taken out of a fragment leaves them as that is written anew: Lance then writes their parts without
+    it, words that no row has any more included.
     """
     if "terms" not in table.schema.names:
         return
@@ -43,7 +43,7 @@ def keep_search_indexes(table: Any, *, anew: bool) -> None:
         if known is None:
             if name == "terms" or table.count_rows("vector IS NOT NULL") >= SEARCH_ROWS:
                 _make(table, name)
-        elif known.num_indices > MOST_SEGMENTS or (anew and name == "terms"):
+        elif known.num_indices > MOST_SEGMENTS:
             _make(table, name)
         elif known.num_unindexed_rows > max(TAIL_ROWS, known.num_indexed_rows // _TAIL_PART):
             table.to_lance().optimize.optimize_indices(num_indices_to_merge=0, index_names=[_NAMES[name]])

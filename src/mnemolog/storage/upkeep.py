@@ -77,7 +77,7 @@ class Upkeep:
             return False
         if self._steps is None:
             self._since, self._runs_due = now, self._runs_due - 1
-            self._steps = tidy(self._table, self._keep, threshold=0.0, alone=alone, anew=True)
+            self._steps = tidy(self._table, self._keep, threshold=0.0, alone=alone)
         if now - self._stepped < self._keep.total_seconds():
             return True  # so that what the step before replaced is dropped first, and takes no room
         self._stepped = now
@@ -98,7 +98,7 @@ class Upkeep:
         if rarely or not has_search_indexes(self._table):
             _compact_some(self._table, rows, 0.0, version // COMMITS_BETWEEN)
         merged = _FRAGMENT_ROWS if rarely else rows
-        yield from tidy(self._table, self._keep, rows=merged, anew=rarely)
+        yield from tidy(self._table, self._keep, rows=merged)
 
     def _finish(self, steps: Iterator[None]) -> None:
         while self._step(steps):
@@ -119,15 +119,12 @@ def tidy(
     rows: int | None = None,
     threshold: float | None = None,
     alone: bool = False,
-    anew: bool = False,
 ) -> Iterator[None]:
     """Tidy a table, step by step: others may write between two of them.
 
     Fragments of fewer than `rows` (20,000) are merged, and those of which a larger share than `threshold` was
     taken out are written anew (None: a tenth). Versions older than `keep` are dropped, with what only they
-    hold. `anew` lets no forgotten word stay in an index.
-
-    If nobody else writes, what a killed writer left goes too, whatever its age; else Lance leaves it
+    hold. If nobody else writes, what a killed writer left goes too, whatever its age; else Lance leaves it
     for a week.
     """
     for _ in range(len(table.to_lance().get_fragments()) + 1):
@@ -137,7 +134,7 @@ def tidy(
         yield
     _index(table)
     yield
-    keep_search_indexes(table, anew=anew)
+    keep_search_indexes(table)
     yield
     _drop_old_pins(table)
     _clean(table, keep, alone=alone)
