@@ -8,7 +8,7 @@ from mnemolog.storage.table import LanceTable
 _SAMPLED = 256
 _TEXTS = ("text", "terms", "metadata", "detail", "tags", "repeats")
 
-_FIXED_BYTES = 500
+_FIXED_BYTES = 250
 """Of a memory that says nothing: its entries in arrays and dicts, and the columns with times and ids."""
 
 _LONG_BYTES = 16_000

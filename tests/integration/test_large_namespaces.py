@@ -14,6 +14,7 @@ from support.stores import NOON, MovingClock
 
 import mnemolog
 from mnemolog import Hits, Memory
+from mnemolog.query import candidates
 from mnemolog.query.large_namespace import InView
 from mnemolog.query.namespace_cache import NamespaceCache
 from mnemolog.query.sizes import bytes_a_row
@@ -265,3 +266,20 @@ def test_a_recall_begins_anew_where_its_version_was_dropped(
         monkeypatch.setattr(searches.Snapshot, "rows", once_too_late)
         assert len(mem.recall(QUESTIONS[0])) == 5
         assert dropped
+
+
+def test_what_a_recall_takes_does_not_grow_with_the_namespace(tmp_path: Path) -> None:
+    taken = []
+    with opened(tmp_path / "memory", 0) as mem:
+        for start in (0, 1_000):
+            mem.remember_many(memories(4_000)[start : 4 * start or 1_000])
+            mem.recall("Is all applied?")
+            question = mem._queries.question(QUESTIONS[0]).question
+            with mem._queries._reader.recallable(mem._queries._namespace) as held:
+                assert isinstance(held, InView)
+                at_hand = held.large._at_hand(searches.Snapshot(held.memories), question)
+            assert 100 < len(at_hand.slot_of) <= 5 * (2 * candidates.EACH + 3)
+                assert held.large.documents == (4 * start or 1_000)
+            taken.append(at_hand.nbytes)
+        assert len(mem._queries._reader._read) == 0
+    assert taken[1] < 1.25 * taken[0]
