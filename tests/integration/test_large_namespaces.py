@@ -278,7 +278,7 @@ def test_what_a_recall_takes_does_not_grow_with_the_namespace(tmp_path: Path) ->
             with mem._queries._reader.recallable(mem._queries._namespace) as held:
                 assert isinstance(held, InView)
                 at_hand = held.large._at_hand(searches.Snapshot(held.memories), question)
-            assert 100 < len(at_hand.slot_of) <= 5 * (2 * candidates.EACH + 3)
+                assert 100 < len(at_hand.slot_of) <= 5 * (2 * candidates.EACH + 3)
                 assert held.large.documents == (4 * start or 1_000)
             taken.append(at_hand.nbytes)
         assert len(mem._queries._reader._read) == 0
