@@ -154,6 +154,12 @@ def others(place: Memory) -> Memory:
     return other
 
 
+def test_of_any_number_of_ids_the_unknown_are_named(alice: Agent, place: Memory) -> None:
+    kept = place.remember("Alice eats fish").id
+    answer = alice.ok("forget", ids=[*map(str, range(12_000)), kept, kept])
+    assert (answer["forgotten"], len(answer["unknown"])) == ([kept], 12_000)
+
+
 @pytest.mark.parametrize("tool", sorted(TOOLS))
 def test_no_tool_reaches_into_another_namespace(alice: Agent, others: Memory, tool: str) -> None:
     before, recall_id = state(others), others.recall("tea").recall_id

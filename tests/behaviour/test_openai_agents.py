@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from agents import (
@@ -333,6 +333,11 @@ def test_bad_sessions_are_refused(place: Memory) -> None:
         MnemologSession("s", place, ttl_seconds=-1)
     with pytest.raises(InvalidInputError, match="thread_id"):
         asyncio.run(MnemologSession(" ", place).add_items(user("a")))
+    with pytest.raises(InvalidInputError, match="session_id"):
+        MnemologSession(cast("Any", None), place)
     with pytest.raises(InvalidInputError, match="JSON"):
         asyncio.run(MnemologSession("s", place).add_items(unfit))
+    for nothing in (None, ["text"], [5], "text"):
+        with pytest.raises(InvalidInputError, match="items"):
+            asyncio.run(MnemologSession("s", place).add_items(cast("Any", nothing)))
     assert asyncio.run(MnemologSession("s", place).get_items()) == []

@@ -11,7 +11,12 @@ from support.telemetry import scrape
 
 from mnemolog.broker.ports import free_port
 from mnemolog.schemas.errors import InvalidInputError
-from mnemolog.telemetry.worker_metrics import MetricsAddressError, serve_metrics
+from mnemolog.telemetry.worker_metrics import (
+    MetricsAddressError,
+    MetricsServer,
+    WorkerMetrics,
+    serve_metrics,
+)
 
 PACKAGES = ("prometheus_client", "opentelemetry")
 HINT = 'pip install "mnemolog[telemetry]"'
@@ -111,3 +116,21 @@ def test_a_port_that_is_none_is_refused(port: int) -> None:
 def test_an_address_of_another_machine_is_an_error() -> None:
     with pytest.raises(MetricsAddressError, match=r"192\.0\.2\.1"), serve_metrics("192.0.2.1", 0):
         pass
+
+
+@pytest.mark.parametrize("host", ["a..b", "x" * 300, "\ud800"])
+def test_a_host_that_none_can_be_is_told(host: str) -> None:
+    with pytest.raises(MetricsAddressError, match="no name of a host"), serve_metrics(host, 0):
+        pass
+
+
+def test_an_address_of_version_6_is_shown_as_one_that_can_be_asked() -> None:
+    try:
+        server = MetricsServer(WorkerMetrics().registry, "::1", 0)
+    except MetricsAddressError:
+        pytest.skip("this machine has no addresses of version 6")
+    try:
+        assert server.address.startswith("http://[::1]:")
+        assert scrape(server.address)("mnemolog_worker_partitions") == 0
+    finally:
+        server.close()

@@ -14,6 +14,9 @@ from mnemolog.schemas.errors import InvalidInputError, NotFoundError
 from mnemolog.schemas.namespaces import encode_namespace
 from mnemolog.schemas.scope import TagsMode
 
+_ASKED = 1_000
+"""Whether so many ids are known is asked at once."""
+
 MAX_RECALLS = 256
 """Of so many recalls the server knows what they showed, for `reject_others`."""
 
@@ -257,11 +260,13 @@ class MemoryTools:
 
     async def _known(self, ids: list[str]) -> list[str]:
         """Those of `ids` that are memories of this namespace, and were not forgotten."""
-        if not ids:
-            return []
-        named: dict[str, Any] = {"id": {"in": ids}}
-        page = await self._memory.list(filters=named, include_superseded=True, limit=len(set(ids)))
-        return [memory.id for memory in page.items]
+        distinct, known = list(dict.fromkeys(ids)), list[str]()
+        for start in range(0, len(distinct), _ASKED):
+            asked = distinct[start : start + _ASKED]
+            named: dict[str, Any] = {"id": {"in": asked}}
+            page = await self._memory.list(filters=named, include_superseded=True, limit=len(asked))
+            known += [memory.id for memory in page.items]
+        return known
 
     def _unknown(self, ids: Sequence[str]) -> NotFoundError:
         named = ", ".join(repr(one)[:80] for one in ids)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mnemolog.adapters.answers import Answers, blocking, label
 from mnemolog.adapters.missing import needs
 from mnemolog.adapters.sessions import SessionItems
 from mnemolog.producers.commands import UNSET
+from mnemolog.schemas.checks import check_string
+from mnemolog.schemas.errors import InvalidInputError
 
 with needs("the OpenAI Agents adapter", "openai-agents"):
     from agents.agent_output import AgentOutputSchemaBase
@@ -193,7 +195,7 @@ class MnemologSession:
         session_settings: SessionSettings | None = None,
         ttl_seconds: float | None = None,
     ) -> None:
-        self.session_id = session_id
+        self.session_id = check_string("session_id", session_id)
         self.session_settings = session_settings
         self._items = SessionItems(blocking(memory), AGENT_ID, session_id, ttl_seconds)
 
@@ -218,4 +220,6 @@ class MnemologSession:
 
 
 def _plain(items: Sequence[TResponseInputItem]) -> list[Any]:
+    if not isinstance(items, Sequence) or not all(isinstance(item, Mapping) for item in items):
+        raise InvalidInputError(f"items are a list of dicts, not {items!r:.80}", field="items")
     return [dict(item) for item in items]

@@ -217,9 +217,10 @@ class MetricsServer:
             raise InvalidInputError(f"metrics_port is from 0 to 65535, not {port!r}", field="metrics_port")
         try:
             self._server, self._thread = start_http_server(port, host, registry)
-        except OSError as error:
+        except (OSError, UnicodeError) as error:  # the latter is of a name that none can have
             raise MetricsAddressError(_why(host, port, error)) from error
-        self.address = f"http://{host}:{self._server.server_port}/metrics"
+        shown = f"[{host}]" if ":" in host else host
+        self.address = f"http://{shown}:{self._server.server_port}/metrics"
         _logger.info("metrics on %s", self.address)
 
     def close(self) -> None:
@@ -228,7 +229,9 @@ class MetricsServer:
         self._server.server_close()
 
 
-def _why(host: str, port: int, error: OSError) -> str:
+def _why(host: str, port: int, error: OSError | UnicodeError) -> str:
+    if isinstance(error, UnicodeError):
+        return f"metrics can't be served on {host!r:.80}: that is no name of a host"
     if error.errno == errno.EADDRINUSE:
         return f"port {port} of {host} is taken; choose another with --metrics-port, 0 for any that is free"
     return f"metrics can't be served on {host} port {port}: {error.strerror or error}"
