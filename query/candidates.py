@@ -4,7 +4,7 @@ the rows that scores are measured against."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,13 +71,16 @@ def surroundings(
     `outdone` says that there may be better ones than are shown: superseded ones.
     """
     search = _Search(snapshot, question, whole)
-    if within.exact:
-        found = [search.by_terms(within.shown, EACH), search.by_vector(within.shown, EACH)]
+    if within.exact and snapshot.finds_terms and (question.vector is None or snapshot.finds_vectors):
+        found = [
+            search.by_terms(within.shown, EACH),
+            search.by_vector(within.shown, EACH),
+            search.by_vector(within.live, 1, farthest=True),
+        ]
+        if outdone or question.where != EVERYTHING:
+            found += [search.by_terms(within.live, BEST), search.by_vector(within.live, BEST)]
     else:
-        found = list(search.through(within))
-    found.append(search.by_vector(within.live, 1, farthest=True))
-    if outdone or question.where != EVERYTHING:
-        found += [search.by_terms(within.live, BEST), search.by_vector(within.live, BEST)]
+        found = search.through(within, superseded=question.superseded)
     centres = _distinct(found)
     if not centres.num_rows:
         return None
@@ -166,16 +169,11 @@ class _Search:
 
     def by_terms(self, condition: str, limit: int) -> pa.Table:
         """The rows with the highest BM25, by the namespace's own numbers."""
-        best = Best(limit)
         if not self._terms:
-            return best.rows
-        columns = (*PLACE, "terms")
-        if self._snapshot.finds_terms:
-            parts = iter([self._snapshot.by_terms(self._terms, condition, max(BY_TERMS, limit), columns)])
-        else:
-            parts = self._snapshot.stream(condition, columns)
-        for part in parts:
-            best.add(part, self._bm25(part))
+            return NOTHING
+        best, columns = Best(limit), (*PLACE, "terms")
+        found = self._snapshot.by_terms(self._terms, condition, BY_TERMS, columns)
+        best.add(found, self._bm25(found))
         return best.rows
 
     def by_vector(self, condition: str, limit: int, *, farthest: bool = False) -> pa.Table:
@@ -186,24 +184,30 @@ class _Search:
         exact = self._narrow and self._snapshot.count(condition) <= EXACT_ROWS
         return self._snapshot.by_vector(sought, condition, limit, PLACE, exact=exact)
 
-    def through(self, within: Within) -> Iterator[pa.Table]:
-        """The same of both where each row has to be looked at."""
-        by_terms, by_vector = Best(EACH), Best(EACH)
-        columns = {*PLACE, "terms", *columns_of(within.where)} | (
-            set() if self._vector is None else {"vector"}
-        )
-        for part in self._snapshot.stream(within.shown, sorted(columns)):
-            rows = part.filter(pa.array(mask_in(part, within.where)))
-            if not rows.num_rows:
-                continue
-            by_terms.add(rows, self._bm25(rows))
+    def through(self, within: Within, *, superseded: bool) -> list[pa.Table]:
+        """What both find where each live row is looked at, in one pass: without indexes, or where SQL can't
+        tell what the filter selects."""
+        shown, best, farthest = (Best(EACH), Best(EACH)), (Best(BEST), Best(BEST)), Best(1)
+        vector = () if self._vector is None else ("vector",)
+        columns = {*PLACE, "terms", "superseded_by", *vector, *columns_of(within.where)}
+        for part in self._snapshot.stream(within.live, sorted(columns)):
+            mask = mask_in(part, within.where)
+            if not superseded:
+                mask = mask & part.column("superseded_by").is_null().to_numpy()
+            by_terms = self._bm25(part)
+            shown[0].add(part, np.where(mask, by_terms, -np.inf))
+            best[0].add(part, by_terms)
             if self._vector is not None:
-                by_vector.add(rows, _cosines(rows, self._vector))
-        yield by_terms.rows
-        yield by_vector.rows
+                by_vector, there = _cosines(part, self._vector)
+                shown[1].add(part, np.where(mask & there, by_vector, -np.inf))
+                best[1].add(part, np.where(there, by_vector, -np.inf))
+                farthest.add(part, np.where(there, -by_vector, -np.inf))
+        return [one.rows for one in (*shown, *best, farthest)]
 
     def _bm25(self, rows: pa.Table) -> Floats:
         """The BM25 of rows, −∞ of those that hold none of the terms."""
+        if not self._terms:
+            return np.full(rows.num_rows, -np.inf)
         counts, lengths = counted(rows, self._terms)
         norms = length_norm(lengths, self._whole.mean_length)
         total = np.zeros(rows.num_rows)
@@ -212,6 +216,6 @@ class _Search:
         return np.where(counts.any(axis=0), total, -np.inf)
 
 
-def _cosines(rows: pa.Table, sought: NDArray[np.float32]) -> Floats:
+def _cosines(rows: pa.Table, sought: NDArray[np.float32]) -> tuple[Floats, NDArray[np.bool_]]:
     values, there = vector_matrix(rows.column("vector"))
-    return np.where(there, values @ sought, -np.inf).astype(np.float64)
+    return (values @ sought).astype(np.float64), there

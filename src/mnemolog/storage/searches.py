@@ -1,7 +1,7 @@
 """Searches in one version of a table, where rows are too many to be in memory.
 
 With indexes on `vector` and `terms` LanceDB looks into these, and through the rows that they do not have yet.
-Without, a vector is compared with all that the condition leaves, and words are looked for by the caller.
+Without, the caller streams the rows and looks at each.
 """
 
 from __future__ import annotations
@@ -45,6 +45,11 @@ class Snapshot:
         """Whether there is an index of terms, so that `by_terms` can be asked."""
         return "terms" in self._indexed
 
+    @property
+    def finds_vectors(self) -> bool:
+        """Whether there is an index of vectors."""
+        return "vector" in self._indexed
+
     def count(self, condition: str) -> int:
         """How many rows the condition holds for."""
         with reading():
@@ -66,7 +71,7 @@ class Snapshot:
         query = self._table.search(vector, vector_column_name="vector").distance_type("cosine")
         if exact:
             query = query.bypass_vector_index()
-        elif "vector" in self._indexed:
+        elif self.finds_vectors:
             query = query.maximum_nprobes(0).minimum_nprobes(_PROBES)
         return _all(_asked(query, condition, columns, "_distance").limit(limit), columns)
 
