@@ -120,11 +120,13 @@ def scores_of_sessions(
 
 def counted(rows: pa.Table, terms: Iterable[str]) -> tuple[Floats, Floats]:
     """How often each row holds each of the terms, [terms, rows], and how many terms each has, [rows]."""
-    spaced = pc.replace_substring(pc.fill_null(rows.column("terms"), ""), " ", "  ")
-    spaced = pc.binary_join_element_wise("", spaced, "", " ")
-    lengths = pc.count_substring(spaced, " ").to_numpy().astype(np.float64) / 2
-    counts = [pc.count_substring(spaced, f" {term} ").to_numpy().astype(np.float64) for term in terms]
-    return np.stack(counts), lengths
+    sought = pa.array(list(terms), pa.string())
+    words = pc.split_pattern(pc.fill_null(rows.column("terms").combine_chunks(), ""), " ")
+    which = pc.index_in(words.flatten(), value_set=sought).fill_null(-1).to_numpy().astype(np.int64)
+    row, size = pc.list_parent_indices(words).to_numpy(), rows.num_rows
+    places = which[which >= 0] * size + row[which >= 0]
+    counts = np.bincount(places, minlength=size * len(sought)).reshape(len(sought), size)
+    return counts.astype(np.float64), pc.list_value_length(words).to_numpy().astype(np.float64)
 
 
 class Best:
