@@ -52,7 +52,7 @@ _HAS_RELATIVE = re.compile(rf"\b(?=[ytarwlnmfs]){_RELATIVE}", re.IGNORECASE)
 _HAS_NUMBER = re.compile(_NUMBER, re.IGNORECASE)
 _HAS_ENTITY = re.compile(r"(?<=[\w,;] )[A-Z][a-z]+")
 _SPEAKS_OF_SELF = re.compile(_SELF)
-_ENDS_IN_QUESTION = re.compile(_QUESTION)
+_ASKS_BEFORE_BRACKETS = re.compile(r"[?？؟]\s*\[")
 SHAPE_PATTERNS = {
     "asks": _QUESTION,
     "has_date": rf"(?i)\b{_DATE}",
@@ -89,7 +89,7 @@ class Shape:
 def shape_of(text: str) -> Shape:
     """The shape of a memory's text."""
     return Shape(
-        bool(_ENDS_IN_QUESTION.search(text)),
+        _ends_in_question(text),
         len(text.split()),
         bool(_HAS_DATE.search(text)),
         bool(_HAS_RELATIVE.search(text)),
@@ -97,6 +97,17 @@ def shape_of(text: str) -> Shape:
         bool(_HAS_ENTITY.search(text)),
         bool(_SPEAKS_OF_SELF.search(text)),
     )
+
+
+def _ends_in_question(text: str) -> bool:
+    """What `_QUESTION` says, in time that grows as the text does: the pattern takes its square."""
+    end = text.rstrip()
+    if end.endswith(("?", "？", "؟")):
+        return True
+    if not end.endswith("]"):
+        return False
+    last = end[end.rfind("]", 0, -1) + 1 :]
+    return _ASKS_BEFORE_BRACKETS.search(last) is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -171,4 +171,5 @@ def test_what_is_wrong_is_told_before_it_serves(home: Path) -> None:
     cli = CommandLine(home)
     assert "--transport is stdio or streamable-http" in cli.fails(2, "mcp", "--transport", "carrier-pigeon")
     assert "port" in cli.fails(2, "mcp", "--transport", "streamable-http", "--port", "99999")
+    assert "host" in cli.fails(2, "mcp", "--transport", "streamable-http", "--host", " ")  # not all addresses
     assert "streamable-http" in cli.ok("mcp", "--help")

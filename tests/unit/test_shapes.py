@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
+import re
+from time import process_time
 
-from mnemolog.query.scoring.english import MONTHS, shape_of
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.properties import examples
+
+from mnemolog.query.scoring.english import MONTHS, SHAPE_PATTERNS, shape_of
 
 DATES = (
     *MONTHS,
@@ -40,3 +46,24 @@ def test_every_relative_time_is_one(word: str) -> None:
     for text in (word, word.upper(), f"we met ({word}), didn't we"):
         assert shape_of(text).has_relative_time
     assert not shape_of(f"x{word}x").has_relative_time
+
+
+@examples(300)
+@given(
+    st.lists(st.sampled_from(["?", "？", "[", "]", " ", "\n", "\x1c", "é", "photo"]), max_size=12).map(
+        "".join
+    )
+)
+def test_a_text_asks_that_ends_in_a_question_but_for_brackets(text: str) -> None:
+    assert shape_of(text).asks == bool(re.search(SHAPE_PATTERNS["asks"], text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["é?" + " " * 64_000 + "x", "é" + "?[" * 32_000, "é" + "? " * 32_000 + "]", "é" + "last " * 13_000],
+)
+def test_no_text_takes_long(text: str) -> None:
+    """The longest memory there may be: a pattern that took its square took most of a minute."""
+    begun = process_time()
+    assert not shape_of(text).asks
+    assert process_time() - begun < 2

@@ -39,12 +39,13 @@ def serve(
     behind a proxy that does. Call it from the main thread.
 
     Raises:
-        InvalidInputError: an unknown transport, or a port that is none.
+        InvalidInputError: an unknown transport, a blank host, or a port that is none.
     """
     if transport not in get_args(Transport):
         known = ", ".join(get_args(Transport))
         raise InvalidInputError(f"transport is one of {known}, not {transport!r:.80}", field="transport")
-    check_string("host", host)
+    if not check_string("host", host).strip():
+        raise InvalidInputError("host is the address to listen on, and must not be blank", field="host")
     check_count("port", port, 0, 65_535)
     shared = AsyncMemory(memory)
     server = build_server(shared)
