@@ -6,6 +6,7 @@ import json
 import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +19,8 @@ from support.command_line import PROGRAM, CommandLine, settings, start
 from support.stores import texts
 
 import mnemolog
+from mnemolog.adapters.mcp_serving import serve
+from mnemolog.schemas.errors import InvalidInputError
 
 NAMESPACE = ("acme", "alice")
 
@@ -173,3 +176,11 @@ def test_what_is_wrong_is_told_before_it_serves(home: Path) -> None:
     assert "port" in cli.fails(2, "mcp", "--transport", "streamable-http", "--port", "99999")
     assert "host" in cli.fails(2, "mcp", "--transport", "streamable-http", "--host", " ")  # not all addresses
     assert "streamable-http" in cli.ok("mcp", "--help")
+
+
+def test_without_stdin_there_is_nobody_to_serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)  # as where a program was started with it closed
+    with mnemolog.open(tmp_path, embedder="hashing") as memory:
+        with pytest.raises(InvalidInputError, match="stdin is closed"):
+            serve(memory)
+        memory.remember("the memory is still open")

@@ -39,7 +39,7 @@ def serve(
     behind a proxy that does. Call it from the main thread.
 
     Raises:
-        InvalidInputError: an unknown transport, a blank host, or a port that is none.
+        InvalidInputError: an unknown transport, a blank host, a port that is none, or no stdin.
     """
     if transport not in get_args(Transport):
         known = ", ".join(get_args(Transport))
@@ -47,6 +47,8 @@ def serve(
     if not check_string("host", host).strip():
         raise InvalidInputError("host is the address to listen on, and must not be blank", field="host")
     check_count("port", port, 0, 65_535)
+    if transport == "stdio" and sys.stdin is None:
+        raise InvalidInputError("stdin is closed, and there the client would speak", field="transport")
     shared = AsyncMemory(memory)
     server = build_server(shared)
 
