@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 _logger = logging.getLogger(__name__)
 
-BATCH = 15_000
-KEPT_ROWS = 15_000
+BATCH = 30_000
+KEPT_ROWS = 30_000
 _UNSEARCHED = 8
 """Batches between two searches for cycles. A search looks through all rows that are kept, and finds some two
 hundred small objects of each batch."""
