@@ -34,9 +34,10 @@ def keep_search_indexes(table: Any) -> None:
     """
     if "terms" not in table.schema.names:
         return
-    stats = {index.columns[0]: table.index_stats(index.name) for index in table.list_indices()}
+    there = [index for index in table.list_indices() if index.name in SEARCH_INDEXES]
+    stats = {index.columns[0]: table.index_stats(index.name) for index in there}
     wanted = [name for name in ("terms", "vector") if name in table.schema.names]
-    if not stats.keys() & {*wanted} and not _has_large_namespace(table):
+    if not stats and not _has_large_namespace(table):
         return
     for name in wanted:
         known = stats.get(name)
