@@ -12,7 +12,7 @@ from lance.file import LanceFileReader
 from support.tables import DIM, lance_handle, row
 
 from mnemolog.storage import search_indexes, upkeep
-from mnemolog.storage.search_indexes import SEARCH_INDEXES, keep_search_indexes
+from mnemolog.storage.search_indexes import SEARCH_INDEXES, NamespaceSizes, keep_search_indexes
 from mnemolog.storage.searches import ROW, Snapshot
 from mnemolog.storage.table import LanceTable
 from mnemolog.storage.upkeep import COMMITS_BETWEEN
@@ -43,7 +43,7 @@ def filled(folder: Path, count: int = LARGE, **changes: Any) -> LanceTable:
 
 
 def keep_up(table: LanceTable) -> None:
-    keep_search_indexes(table.lance)
+    keep_search_indexes(table.lance, NamespaceSizes())
 
 
 def indexes(table: LanceTable) -> dict[str, Any]:
@@ -70,6 +70,27 @@ def test_a_table_of_small_namespaces_has_none(tmp_path: Path) -> None:
     table.commit(rows, 0)
     keep_up(table)
     assert indexes(table) == {}
+
+
+def test_all_rows_are_looked_at_only_where_a_namespace_may_have_become_large(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, sizes = lance_handle(tmp_path), NamespaceSizes()
+    table.commit([memory(number, namespace=f"n{number % 3}") for number in range(3 * LARGE - 9)], 0)
+    looks, search = list[int](), type(table.lance).search
+
+    def counted(*given: Any, **named: Any) -> Any:
+        looks.append(1)
+        return search(*given, **named)
+
+    monkeypatch.setattr(type(table.lance), "search", counted)
+    assert not sizes.any_large(table.lance)
+    table.commit([memory(9_000 + number, 1, namespace="n1") for number in range(2)], 1)
+    looks.clear()
+    assert not sizes.any_large(table.lance)
+    assert not looks
+    table.commit([memory(8_000, 2, namespace="n1")], 2)
+    assert sizes.any_large(table.lance)
 
 
 def test_a_table_with_a_large_namespace_has_both(tmp_path: Path) -> None:

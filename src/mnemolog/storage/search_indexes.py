@@ -26,8 +26,30 @@ SEARCH_INDEXES = frozenset(_NAMES.values())
 """The names of the indexes."""
 
 
-def keep_search_indexes(table: Any) -> None:
-    """Make the indexes that a table needs, or bring those there are up to date.
+class NamespaceSizes:
+    """Whether any namespace of one table is large. All rows are looked at only where one may have become so:
+    after a look so many more must have come as the largest lacked."""
+
+    def __init__(self) -> None:
+        self._look_from = SEARCH_ROWS
+
+    def any_large(self, table: Any) -> bool:
+        """Whether a namespace has `SEARCH_ROWS` memories."""
+        count = table.count_rows()
+        if count < self._look_from:
+            return False
+        rows: Counter[str] = Counter()
+        for batch in table.search().where("NOT deleted").select(["namespace"]).to_batches():
+            for one in batch.column("namespace").value_counts().to_pylist():
+                rows[one["values"]] += one["counts"]
+        lacking = SEARCH_ROWS - max(rows.values(), default=0)
+        self._look_from = count + max(lacking, 0)
+        return lacking <= 0
+
+
+def keep_search_indexes(table: Any, sizes: NamespaceSizes) -> None:
+    """Make the indexes that a table needs, or bring those there are up to date. `sizes` are the table's, kept
+    from one call to the next.
 
     What is taken out of a fragment leaves them as that is written anew: Lance then writes their parts without
     it, words that no row has any more included.
@@ -37,7 +59,7 @@ def keep_search_indexes(table: Any) -> None:
     there = [index for index in table.list_indices() if index.name in SEARCH_INDEXES]
     stats = {index.columns[0]: table.index_stats(index.name) for index in there}
     wanted = [name for name in ("terms", "vector") if name in table.schema.names]
-    if not stats and not _has_large_namespace(table):
+    if not stats and not sizes.any_large(table):
         return
     for name in wanted:
         known = stats.get(name)
@@ -54,16 +76,6 @@ def keep_search_indexes(table: Any) -> None:
 def has_search_indexes(table: Any) -> bool:
     """Whether a table has any of these indexes."""
     return any(index.name in SEARCH_INDEXES for index in table.list_indices())
-
-
-def _has_large_namespace(table: Any) -> bool:
-    if table.count_rows() < SEARCH_ROWS:
-        return False
-    rows: Counter[str] = Counter()
-    for batch in table.search().where("NOT deleted").select(["namespace"]).to_batches():
-        for count in batch.column("namespace").value_counts().to_pylist():
-            rows[count["values"]] += count["counts"]
-    return max(rows.values(), default=0) >= SEARCH_ROWS
 
 
 def _make(table: Any, name: str) -> None:

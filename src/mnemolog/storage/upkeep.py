@@ -17,7 +17,12 @@ from datetime import timedelta
 from typing import Any
 
 from mnemolog.storage.leftovers import remove_temporary_files
-from mnemolog.storage.search_indexes import SEARCH_INDEXES, has_search_indexes, keep_search_indexes
+from mnemolog.storage.search_indexes import (
+    SEARCH_INDEXES,
+    NamespaceSizes,
+    has_search_indexes,
+    keep_search_indexes,
+)
 
 COMMITS_BETWEEN = 24
 KEEP_VERSIONS = timedelta(seconds=5)
@@ -51,6 +56,7 @@ class Upkeep:
         self._since: float | None = None
         self._runs_due = 2
         self._steps: Iterator[None] | None = None
+        self._sizes = NamespaceSizes()
         self._stepped = -math.inf
         self._keep = KEEP_VERSIONS_IN_BUCKETS if "://" in table.uri else KEEP_VERSIONS
 
@@ -77,7 +83,7 @@ class Upkeep:
             return False
         if self._steps is None:
             self._since, self._runs_due = now, self._runs_due - 1
-            self._steps = tidy(self._table, self._keep, threshold=0.0, alone=alone)
+            self._steps = tidy(self._table, self._keep, threshold=0.0, alone=alone, sizes=self._sizes)
         if now - self._stepped < self._keep.total_seconds():
             return True  # so that what the step before replaced is dropped first, and takes no room
         self._stepped = now
@@ -98,7 +104,7 @@ class Upkeep:
         if rarely or not has_search_indexes(self._table):
             _compact_some(self._table, rows, 0.0, version // COMMITS_BETWEEN)
         merged = _FRAGMENT_ROWS if rarely else rows
-        yield from tidy(self._table, self._keep, rows=merged)
+        yield from tidy(self._table, self._keep, rows=merged, sizes=self._sizes)
 
     def _finish(self, steps: Iterator[None]) -> None:
         while self._step(steps):
@@ -119,13 +125,14 @@ def tidy(
     rows: int | None = None,
     threshold: float | None = None,
     alone: bool = False,
+    sizes: NamespaceSizes | None = None,
 ) -> Iterator[None]:
     """Tidy a table, step by step: others may write between two of them.
 
     Fragments of fewer than `rows` (20,000) are merged, and those of which a larger share than `threshold` was
     taken out are written anew (None: a tenth). Versions older than `keep` are dropped, with what only they
     hold. If nobody else writes, what a killed writer left goes too, whatever its age; else Lance leaves it
-    for a week.
+    for a week. `sizes` are what is known of the table's namespaces, if it is tidied again and again.
     """
     for _ in range(len(table.to_lance().get_fragments()) + 1):
         if not _compact_some(table, rows or _FRAGMENT_ROWS, threshold):
@@ -134,7 +141,7 @@ def tidy(
         yield
     _index(table)
     yield
-    keep_search_indexes(table)
+    keep_search_indexes(table, sizes or NamespaceSizes())
     yield
     _drop_old_pins(table)
     _clean(table, keep, alone=alone)
