@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Any, cast
 from mnemolog.adapters.langgraph_filters import checked
 from mnemolog.adapters.langgraph_items import Stored, default_text, fields_of, id_of, item_of
 from mnemolog.adapters.langgraph_search import Found, NamespaceItems, merged
-from mnemolog.adapters.missing import missing
+from mnemolog.adapters.missing import needs
 from mnemolog.memory import Memory
 from mnemolog.producers.clock import utc_now
 from mnemolog.schemas.checks import check_count, check_string
 from mnemolog.schemas.errors import InvalidInputError, NotFoundError
 from mnemolog.schemas.namespaces import Namespace, make_namespace
 
-try:
+with needs("the LangGraph store", "langgraph"):
     from langgraph.store.base import (
         BaseStore,
         GetOp,
@@ -40,8 +40,6 @@ try:
         TTLConfig,
     )
     from langgraph.store.base.embed import get_text_at_path
-except ModuleNotFoundError as error:
-    raise missing("the LangGraph store", "langgraph") from error
 
 if TYPE_CHECKING:
     from mnemolog.producers.receipts import Receipt

@@ -14,16 +14,14 @@ from typing import Any
 
 from pydantic import Field, PrivateAttr
 
-from mnemolog.adapters.missing import missing
+from mnemolog.adapters.missing import needs
 from mnemolog.memory import Memory
 from mnemolog.query.models import Hit
 from mnemolog.schemas.errors import NotFoundError
 
-try:
+with needs("the LlamaIndex memory block", "llamaindex"):
     from llama_index.core.base.llms.types import ChatMessage, TextBlock
     from llama_index.core.memory.memory import BaseMemoryBlock
-except ModuleNotFoundError as error:
-    raise missing("the LlamaIndex memory block", "llamaindex") from error
 
 _MAX_CHARS = 16_384  # of four bytes at most, so that a part is never too long to be remembered
 _BYTES_A_TOKEN = 4

@@ -18,19 +18,17 @@ from pydantic import ConfigDict, create_model
 from mnemolog import __version__
 from mnemolog.adapters.mcp_answers import Answer
 from mnemolog.adapters.mcp_tools import MemoryTools
-from mnemolog.adapters.missing import missing
+from mnemolog.adapters.missing import needs
 from mnemolog.async_memory import AsyncMemory
 from mnemolog.memory import Memory
 from mnemolog.schemas.errors import MnemologError
 
-try:
+with needs("the MCP server", "mcp"):
     from mcp.server.mcpserver import MCPServer
     from mcp.server.mcpserver.exceptions import ToolError
     from mcp.server.mcpserver.tools import Tool
     from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, FuncMetadata
     from mcp_types import ToolAnnotations
-except ModuleNotFoundError as error:
-    raise missing("the MCP server", "mcp") from error
 
 P = ParamSpec("P")
 

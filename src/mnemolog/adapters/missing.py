@@ -7,13 +7,6 @@ from contextlib import contextmanager
 
 from mnemolog.schemas.errors import MissingExtraError
 
-__all__ = ["MissingExtraError", "missing", "needs"]
-
-
-def missing(what: str, extra: str) -> MissingExtraError:
-    """The error that says that `what` needs the extra."""
-    return MissingExtraError(f'{what} needs more packages: pip install "mnemolog[{extra}]"')
-
 
 @contextmanager
 def needs(what: str, extra: str) -> Iterator[None]:
@@ -25,4 +18,4 @@ def needs(what: str, extra: str) -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        raise missing(what, extra) from error
+        raise MissingExtraError(f'{what} needs more packages: pip install "mnemolog[{extra}]"') from error
